@@ -1,0 +1,211 @@
+// The only file of the core that knows Python: arrays in, plain functions out. Callers (src/rather) pass contiguous
+// arrays whose sizes and codes are right.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "sample.hpp"
+#include "sdca.hpp"
+#include "serve.hpp"
+#include "spectral.hpp"
+
+namespace nb = nanobind;
+using namespace rather;
+
+namespace {
+
+template <class T>
+using In = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
+template <class T>
+using InOut = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+using Release = nb::call_guard<nb::gil_scoped_release>;
+
+// A read-only numpy view of a vector owned by `owner`.
+template <class T>
+auto view(const std::vector<T>& values, nb::handle owner) {
+  return nb::ndarray<nb::numpy, const T>(values.data(), {values.size()}, owner);
+}
+
+std::string best_instruction_set() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+            __builtin_cpu_supports("bmi2");
+  bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+            __builtin_cpu_supports("avx512vl");
+  return v4 ? "avx512" : v3 ? "avx2" : "baseline";
+#else
+  return "baseline";
+#endif
+}
+
+struct State {  // the scalars of a fit, over the store's entries
+  InOut<float> m, c, d;
+  std::optional<InOut<std::uint32_t>> order;
+  Scalars scalars() const { return {m.data(), c.data(), d.data(), order ? order->data() : nullptr}; }
+};
+
+using Report = std::tuple<double, double, double>;
+using DualReport = std::tuple<double, double, double, double>;
+
+Report user_step_(const Store& s, int loss, float delta, In<float> p, In<float> V, InOut<float> U, std::int64_t rank,
+                  const State& z, int newton_steps, int cg_steps, double cg_tol, double grad_tol, int n_threads) {
+  StepOptions options{newton_steps, cg_steps, cg_tol, grad_tol, n_threads};
+  StepReport r = with_loss(static_cast<LossKind>(loss), delta, [&](auto kind) {
+    return user_step(kind, s, p.data(), V.data(), U.data(), U.shape(1), rank, z.scalars(), options);
+  });
+  return {r.loss, r.ridge, r.decrement};
+}
+
+Report item_step_(const Store& s, int loss, float delta, In<float> q, In<float> beta, In<float> U, InOut<float> V,
+                  std::int64_t rank, double loss_before, const State& z, int cg_steps, double cg_tol, int n_threads) {
+  StepOptions options{1, cg_steps, cg_tol, 0, n_threads};
+  ItemRidge ridge{q.data(), beta.data(), rank, static_cast<std::int64_t>(V.shape(1))};
+  StepReport r = with_loss(static_cast<LossKind>(loss), delta, [&](auto kind) {
+    return item_step(kind, s, ridge, U.data(), V.data(), loss_before, z.scalars(), options);
+  });
+  return {r.loss, r.ridge, r.decrement};
+}
+
+double evaluate_(const Store& s, int loss, float delta, const State& z, int n_threads) {
+  return with_loss(static_cast<LossKind>(loss), delta,
+                   [&](auto kind) { return evaluate(kind, s, z.scalars(), n_threads); });
+}
+
+DualReport sdca_users_(const Store& s, int loss, In<float> p, In<float> V, InOut<float> U, InOut<float> alpha,
+                       std::int64_t rank, std::int64_t updates, std::uint64_t seed, int n_threads) {
+  HalfReport r = with_loss(static_cast<LossKind>(loss), 0, [&](auto kind) {
+    return sdca_users(kind, s, p.data(), V.data(), U.data(), alpha.data(), U.shape(1), rank,
+                      DualOptions{updates, seed, n_threads});
+  });
+  return {r.loss, r.ridge, r.gap, r.gap_before};
+}
+
+DualReport sdca_items_(const Store& s, int loss, In<float> q, In<float> beta_ridge, In<float> U, InOut<float> V,
+                       InOut<float> beta, std::int64_t rank, std::int64_t updates, std::uint64_t seed, int n_threads) {
+  ItemRidge ridge{q.data(), beta_ridge.data(), rank, static_cast<std::int64_t>(V.shape(1))};
+  HalfReport r = with_loss(static_cast<LossKind>(loss), 0, [&](auto kind) {
+    return sdca_items(kind, s, ridge, U.data(), V.data(), beta.data(), DualOptions{updates, seed, n_threads});
+  });
+  return {r.loss, r.ridge, r.gap, r.gap_before};
+}
+
+}  // namespace
+
+NB_MODULE(RATHER_MODULE, m) {
+  m.attr("LANES") = kLanes;
+  m.attr("ROW_PAD") = kRowPad;
+  m.def("best_instruction_set", &best_instruction_set);
+
+  nb::class_<Store>(m, "Store")
+      .def_ro("n_users", &Store::n_users)
+      .def_ro("n_items", &Store::n_items)
+      .def_ro("n_comparisons", &Store::n_comparisons)
+      .def_ro("by_level", &Store::by_level)
+      .def_prop_ro("n_entries", &Store::n_entries)
+      .def_prop_ro("sweeps", [](const Store& s) { return s.by_level && s.longest >= Sweep::kFrom; })
+      .def_prop_ro("start", [](nb::handle self) { return view(nb::cast<const Store&>(self).start, self); })
+      .def_prop_ro("item", [](nb::handle self) { return view(nb::cast<const Store&>(self).item, self); });
+  m.def(
+      "store_from_ratings",
+      [](std::int32_t n_users, std::int32_t n_items, In<std::int32_t> user, In<std::int32_t> item, In<double> rating) {
+        return store_from_ratings(n_users, n_items, user.size(), user.data(), item.data(), rating.data());
+      },
+      Release());
+  m.def(
+      "store_from_pairs",
+      [](std::int32_t n_users, std::int32_t n_items, In<std::int32_t> user, In<std::int32_t> winner,
+         In<std::int32_t> loser, std::optional<In<float>> weight) {
+        return store_from_pairs(n_users, n_items, user.size(), user.data(), winner.data(), loser.data(),
+                                weight ? weight->data() : nullptr);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), Release());
+
+  m.def(
+      "sample_clicks",
+      [](In<std::int64_t> start, In<std::int32_t> clicked, std::int32_t n_items, std::int64_t per_user,
+         std::uint64_t seed, InOut<std::int32_t> winner, InOut<std::int32_t> loser, int n_threads) {
+        sample_clicks(start.data(), start.size() - 1, clicked.data(), n_items, per_user, seed, winner.data(),
+                      loser.data(), n_threads);
+      },
+      Release());
+  m.def(
+      "largest_gaps",
+      [](In<std::int64_t> start, In<double> rating, std::uint64_t seed, InOut<std::int64_t> winner,
+         InOut<std::int64_t> loser, int n_threads) {
+        largest_gaps(start.data(), start.size() - 1, rating.data(), seed, winner.data(), loser.data(), n_threads);
+      },
+      Release());
+
+  nb::class_<State>(m, "State")
+      .def(
+          "__init__",
+          [](State* self, InOut<float> m, InOut<float> c, InOut<float> d, std::optional<InOut<std::uint32_t>> order) {
+            new (self) State{m, c, d, order};
+          },
+          nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  m.def("user_step", &user_step_, Release());
+  m.def("item_step", &item_step_, Release());
+  m.def("evaluate", &evaluate_, Release());
+  m.def("sdca_users", &sdca_users_, Release());
+  m.def("sdca_items", &sdca_items_, Release());
+  m.def(
+      "scores",
+      [](const Store& s, In<float> U, In<float> V, InOut<float> out, int n_threads) {
+        scores(s, U.data(), V.data(), U.shape(1), out.data(), n_threads);
+      },
+      Release());
+  m.def(
+      "item_products",
+      [](const Store& s, In<float> coefficient, In<float> U, InOut<float> out, int n_threads) {
+        item_products(s, coefficient.data(), U.data(), U.shape(1), out.data(), n_threads);
+      },
+      Release());
+  m.def(
+      "singular",
+      [](const Store& s, In<float> coefficient, InOut<float> left, InOut<float> right, std::int64_t columns,
+         int iterations, int n_threads) {
+        return singular(s, coefficient.data(), left.data(), right.data(), left.shape(1), columns, iterations,
+                        n_threads);
+      },
+      Release());
+
+  m.def(
+      "score_pairs",
+      [](In<float> A, In<std::int32_t> left, In<float> B, In<std::int32_t> right, InOut<float> out, int n_threads) {
+        score_pairs(A.data(), left.data(), B.data(), right.data(), left.size(), A.shape(1), out.data(), n_threads);
+      },
+      Release());
+  m.def(
+      "best_items",
+      [](In<float> A, In<std::int32_t> query, In<float> B, std::int64_t k, std::optional<In<std::int64_t>> start,
+         std::optional<In<std::int32_t>> excluded, InOut<std::int32_t> item, InOut<float> score, int n_threads) {
+        best_items(A.data(), query.data(), query.size(), B.data(), B.shape(0), A.shape(1), k,
+                   start ? start->data() : nullptr, excluded ? excluded->data() : nullptr, item.data(), score.data(),
+                   n_threads);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
+      Release());
+  m.def(
+      "order_rows",
+      [](In<std::int64_t> start, In<float> key, InOut<std::int64_t> order, int n_threads) {
+        order_rows(start.data(), start.size() - 1, key.data(), order.data(), n_threads);
+      },
+      Release());
+  m.def(
+      "count_ordered",
+      [](In<std::int64_t> start, In<float> value, In<float> key, float min_gap, int n_threads) {
+        std::int64_t ordered, total;
+        count_ordered(start.data(), start.size() - 1, value.data(), key.data(), min_gap, n_threads, ordered, total);
+        return std::make_tuple(ordered, total);
+      },
+      Release());
+}

@@ -1,0 +1,26 @@
+// Random draws that are the same everywhere, and independent between streams.
+#pragma once
+
+#include <cstdint>
+
+namespace rather {
+
+// splitmix64: a counter through a mixing function, so that any (seed, stream) is as good as any other.
+class Draws {
+ public:
+  Draws(std::uint64_t seed, std::uint64_t stream) : state_(seed * 0x9E3779B97F4A7C15u ^ mix(stream + 1)) {}
+  std::uint64_t next() { return mix(state_ += 0x9E3779B97F4A7C15u); }
+  std::int64_t below(std::int64_t n) {
+    return static_cast<std::int64_t>((static_cast<unsigned __int128>(next()) * n) >> 64);
+  }
+
+ private:
+  static std::uint64_t mix(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    return x ^ (x >> 31);
+  }
+  std::uint64_t state_;
+};
+
+}  // namespace rather

@@ -1,0 +1,416 @@
+// Alternating truncated Newton on the primal.
+//
+//   min over U, V, b   sum_t w_t L(s_ij - s_ik)  +  1/2 sum_i p_i |u_i|^2  +  1/2 sum_j q_j |v_j|^2  +  1/2 sum_j
+//   beta_j b_j^2 with s_ij = u_i . v_j + b_j.
+//
+// The bias is column r of V, against a column r of U that is fixed (1, or 0 for a model without bias), so a row of
+// either has r + 1 numbers, padded with zeros to ld. Scalars per (user, item seen) are arrays over the store's entries:
+// m = s_ij, c = dloss/dm, d = the diagonal of d2loss/dm2.
+//
+// user step:  for every user, Newton-CG on  p_i/2 |u|^2 + sum_t w_t L(u . (v_j - v_k) + b_j - b_k), V fixed
+// item step:  one Newton-CG step on all of (V, b), U fixed, preconditioned by the diagonal of the Hessian
+// Both solve the Newton system only roughly and then search along the direction: the loss is followed in the scalars
+// m + t (dm), so a trial costs no product with a factor. The last trial leaves c ready for the other half.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "aligned.hpp"
+#include "pairs.hpp"
+#include "parallel.hpp"
+#include "rows.hpp"
+#include "sweep.hpp"
+
+namespace rather {
+
+inline constexpr std::int64_t kUserChunk = 64, kItemChunk = 16;
+
+struct StepOptions {
+  int newton_steps = 1;  // user step only
+  int cg_steps = 5;      // at most
+  double cg_tol = 0.1;   // stop CG at this fraction of the gradient norm
+  double grad_tol = 0;   // a user whose gradient is below this fraction of |p_i u_i| + |W^T c| is left alone
+  int n_threads = 1;
+};
+
+struct Scalars {  // over the store's entries; `order` is null when no user is swept
+  float *m, *c, *d;
+  std::uint32_t* order;
+};
+
+// One user's comparisons and the scores they are evaluated at, in padded buffers.
+template <class Loss>
+class UserLoss {
+ public:
+  // `order` is where a swept user's sorted order is kept between calls.
+  UserLoss(const Loss& loss, const Store& s, std::int64_t i, std::uint32_t* order)
+      : loss_(loss), s_(s), i_(i), order_(order) {}
+
+  static bool swept(const Store& s, std::int64_t i) {
+    return !std::is_same_v<Loss, Logistic> && s.by_level && s.entries(i) >= Sweep::kFrom;
+  }
+
+  double slopes(const float* m, float* c, float* d) const {
+    if (!s_.by_level) return Pairs(s_, i_).slopes(loss_, m, c, d);
+    if constexpr (!std::is_same_v<Loss, Logistic>)
+      if (swept(s_, i_)) {
+        Sweep sweep(s_, i_);
+        sweep.sort(m, order_);
+        return sweep.slopes(loss_, m, order_, c, d);
+      }
+    return Levels(s_, i_).slopes(loss_, m, c, d);
+  }
+
+  void curvature(const float* m, const float* x, float* h) const {
+    if (!s_.by_level) return Pairs(s_, i_).curvature(loss_, m, x, h);
+    if constexpr (!std::is_same_v<Loss, Logistic>)
+      if (swept(s_, i_)) return Sweep(s_, i_).curvature(loss_, m, order_, x, h);
+    Levels(s_, i_).curvature(loss_, m, x, h);
+  }
+
+ private:
+  const Loss& loss_;
+  const Store& s_;
+  std::int64_t i_;
+  std::uint32_t* order_;
+};
+
+// Buffers of one thread, large enough for the user with most entries.
+struct Scratch {
+  Scratch(const Store& s, std::int64_t ld, bool with_rows)
+      : n(s.longest + kLanes),
+        W(with_rows ? s.longest * ld : 0),
+        m(n),
+        c(n),
+        d(n),
+        x(n),
+        h(n),
+        dm(n),
+        trial(n),
+        order(s.longest),
+        g(ld),
+        p(ld),
+        Hp(ld),
+        step(ld),
+        next(ld) {}
+  std::int64_t n;
+  Aligned<float> W, m, c, d, x, h, dm, trial;
+  Aligned<std::uint32_t> order;
+  Aligned<float> g, p, Hp, step, next;
+};
+
+inline std::vector<Scratch> scratches(const Store& s, std::int64_t ld, bool with_rows, int n_threads) {
+  std::vector<Scratch> all;
+  for (int t = 0; t < n_threads; ++t) all.emplace_back(s, ld, with_rows);
+  return all;
+}
+
+inline double dot_double(const float* a, const float* b, std::int64_t n) {
+  double total = 0;
+  for (std::int64_t k = 0; k < n; ++k) total += double{a[k]} * b[k];
+  return total;
+}
+
+// After a step: the loss and the ridge of the side that moved. Before it: the Newton decrement 1/2 g . H^-1 g, which is
+// how much the quadratic model of the half says there was to gain.
+struct StepReport {
+  double loss = 0, ridge = 0, decrement = 0;
+};
+
+// Minimises over one user's u from where it stands; leaves m, c, d of the final u in the scratch.
+// `free` is the number of leading coordinates that may move.
+template <class Loss>
+StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, double p_i, const float* V, std::int64_t ld,
+                      std::int64_t free, float* u, const StepOptions& options, Scratch& w) {
+  const std::int32_t n = s.entries(i);
+  const std::int32_t* items = s.item.data() + s.start[i];
+  for (std::int32_t k = 0; k < n; ++k) std::copy_n(V + items[k] * ld, ld, w.W.data() + k * ld);
+  const float* W = w.W.data();
+  UserLoss<Loss> user(loss, s, i, w.order.data());
+  StepReport report;
+
+  dots(W, Direct{}, n, ld, u, w.m.data());
+  report.loss = user.slopes(w.m.data(), w.c.data(), w.d.data());
+  double uu = dot_double(u, u, free);
+  for (int newton = 0;; ++newton) {
+    float* g = w.g.data();
+    std::fill_n(g, ld, 0.0f);
+    combine(W, Direct{}, w.c.data(), n, ld, g);
+    double slope_sq = dot_double(g, g, free);
+    for (std::int64_t k = 0; k < free; ++k) g[k] += static_cast<float>(p_i * u[k]);
+    std::fill(g + free, g + ld, 0.0f);
+    double gg = dot_double(g, g, free);
+    report.ridge = 0.5 * p_i * uu;
+    if (newton == options.newton_steps) break;
+    if (gg == 0 || gg <= options.grad_tol * options.grad_tol * (slope_sq + p_i * p_i * uu)) break;
+
+    // CG on (p_i I + W^T H W) step = -g, with dm = W step carried along.
+    float *step = w.step.data(), *p = w.p.data(), *Hp = w.Hp.data();
+    std::fill_n(step, ld, 0.0f);
+    std::fill_n(w.dm.data(), n, 0.0f);
+    for (std::int64_t k = 0; k < ld; ++k) p[k] = -g[k];
+    float* residual = w.next.data();
+    std::copy_n(p, ld, residual);
+    double rr = gg;
+    for (int cg = 0; cg < options.cg_steps; ++cg) {
+      dots(W, Direct{}, n, ld, p, w.x.data());
+      user.curvature(w.m.data(), w.x.data(), w.h.data());
+      std::fill_n(Hp, ld, 0.0f);
+      combine(W, Direct{}, w.h.data(), n, ld, Hp);
+      for (std::int64_t k = 0; k < free; ++k) Hp[k] += static_cast<float>(p_i * p[k]);
+      double pHp = dot_double(p, Hp, free);
+      if (!(pHp > 0)) break;
+      float alpha = static_cast<float>(rr / pHp);
+      for (std::int64_t k = 0; k < free; ++k) step[k] += alpha * p[k], residual[k] -= alpha * Hp[k];
+      for (std::int32_t k = 0; k < n; ++k) w.dm[k] += alpha * w.x[k];
+      double next_rr = dot_double(residual, residual, free);
+      if (next_rr <= options.cg_tol * options.cg_tol * gg) break;
+      float beta = static_cast<float>(next_rr / rr);
+      for (std::int64_t k = 0; k < free; ++k) p[k] = residual[k] + beta * p[k];
+      rr = next_rr;
+    }
+
+    // Backtracking: F(u + t step) must fall by a fixed share of what the slope promises.
+    double slope = dot_double(g, step, free), us = dot_double(u, step, free), ss = dot_double(step, step, free);
+    if (newton == 0) report.decrement = -0.5 * slope;
+    double before = report.loss + 0.5 * p_i * uu;
+    bool moved = false;
+    for (double t = 1; t > 1e-4; t *= 0.5) {
+      for (std::int32_t k = 0; k < n; ++k) w.trial[k] = w.m[k] + static_cast<float>(t) * w.dm[k];
+      double trial_uu = uu + 2 * t * us + t * t * ss;
+      double value = user.slopes(w.trial.data(), w.c.data(), w.d.data());
+      if (value + 0.5 * p_i * trial_uu <= before + 1e-4 * t * slope) {
+        for (std::int64_t k = 0; k < free; ++k) u[k] += static_cast<float>(t) * step[k];
+        std::swap(w.m, w.trial);
+        report.loss = value;
+        uu = dot_double(u, u, free);
+        moved = true;
+        break;
+      }
+    }
+    if (!moved) {  // at the accuracy of float32: nothing left to gain
+      report.loss = user.slopes(w.m.data(), w.c.data(), w.d.data());
+      report.ridge = 0.5 * p_i * uu;
+      break;
+    }
+  }
+  return report;
+}
+
+// Solves every user in place; fills z with the scalars at the new U.
+template <class Loss>
+StepReport user_step(const Loss& loss, const Store& s, const float* p, const float* V, float* U, std::int64_t ld,
+                     std::int64_t free, const Scalars& z, const StepOptions& options) {
+  auto work = scratches(s, ld, true, options.n_threads);
+  std::int64_t n_chunks = (s.n_users + kUserChunk - 1) / kUserChunk;
+  std::vector<StepReport> part(n_chunks);
+  for_chunks(options.n_threads, n_chunks, [&](int thread, std::int64_t chunk) {
+    Scratch& w = work[thread];
+    std::int64_t last = std::min<std::int64_t>(s.n_users, (chunk + 1) * kUserChunk);
+    for (std::int64_t i = chunk * kUserChunk; i < last; ++i) {
+      StepReport one = solve_user(loss, s, i, p[i], V, ld, free, U + i * ld, options, w);
+      std::copy_n(w.m.data(), s.entries(i), z.m + s.start[i]);
+      std::copy_n(w.c.data(), s.entries(i), z.c + s.start[i]);
+      std::copy_n(w.d.data(), s.entries(i), z.d + s.start[i]);
+      if (z.order && UserLoss<Loss>::swept(s, i)) std::copy_n(w.order.data(), s.entries(i), z.order + s.start[i]);
+      part[chunk].loss += one.loss;
+      part[chunk].ridge += one.ridge;
+      part[chunk].decrement += one.decrement;
+    }
+  });
+  StepReport total;
+  for (const StepReport& one : part) {
+    total.loss += one.loss;
+    total.ridge += one.ridge;
+    total.decrement += one.decrement;
+  }
+  return total;
+}
+
+// z.m <- scores of every entry.
+inline void scores(const Store& s, const float* U, const float* V, std::int64_t ld, float* m, int n_threads) {
+  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i)
+      dots(V, s.item.data() + s.start[i], s.entries(i), ld, U + i * ld, m + s.start[i]);
+  });
+}
+
+// Evaluates the loss at scores z.m; fills z.c, z.d (and z.order) and returns the loss.
+template <class Loss>
+double evaluate(const Loss& loss, const Store& s, const Scalars& z, int n_threads) {
+  auto work = scratches(s, kRowPad, false, n_threads);
+  return sum_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
+    Scratch& w = work[thread];
+    double total = 0;
+    for (std::int64_t i = first; i < last; ++i) {
+      std::int64_t e = s.start[i], n = s.entries(i);
+      std::copy_n(z.m + e, n, w.m.data());
+      total +=
+          UserLoss<Loss>(loss, s, i, z.order ? z.order + e : w.order.data()).slopes(w.m.data(), w.c.data(), w.d.data());
+      std::copy_n(w.c.data(), n, z.c + e);
+      std::copy_n(w.d.data(), n, z.d + e);
+    }
+    return total;
+  });
+}
+
+// out_j += sum over the users i that saw j of coefficient_ij A_i; with Square, of coefficient_ij A_i^2, element-wise.
+// Every item's sum runs over users in order, whichever thread does it.
+template <class Combine>
+void over_columns(const Store& s, const float* coefficient, int n_threads, Combine&& combine_rows) {
+  for_ranges(n_threads, s.n_items, kItemChunk, [&](int, std::int64_t first, std::int64_t last) {
+    std::vector<float> buffer;
+    for (std::int64_t block = 0; block < s.n_blocks(); ++block) {
+      const float* base = coefficient + s.start[block * Store::kUserBlock];
+      for (std::int64_t j = first; j < last; ++j) {
+        std::int64_t begin = s.column_start[block * s.n_items + j], end = s.column_start[block * s.n_items + j + 1];
+        buffer.resize(end - begin);
+        for (std::int64_t k = begin; k < end; ++k) buffer[k - begin] = base[s.column_entry[k]];
+        combine_rows(j, s.column_user.data() + begin, buffer.data(), end - begin);
+      }
+    }
+  });
+}
+
+inline void item_products(const Store& s, const float* coefficient, const float* A, std::int64_t ld, float* out,
+                          int n_threads) {
+  over_columns(s, coefficient, n_threads,
+               [&](std::int64_t j, const std::int32_t* users, const float* c, std::int64_t n) {
+                 combine(A, users, c, n, ld, out + j * ld);
+               });
+}
+
+// out_i = sum over the items j that i saw of coefficient_ij A_j.
+inline void user_products(const Store& s, const float* coefficient, const float* A, std::int64_t ld, float* out,
+                          int n_threads) {
+  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      std::fill_n(out + i * ld, ld, 0.0f);
+      combine(A, s.item.data() + s.start[i], coefficient + s.start[i], s.entries(i), ld, out + i * ld);
+    }
+  });
+}
+
+// Ridges of the item side: q_j for the first `free` columns of row j, beta_j for the bias column after them.
+struct ItemRidge {
+  const float *q, *beta;
+  std::int64_t free, ld;
+
+  // 1/2 sum of ridge * A * B over both parts
+  double half_inner(const float* A, const float* B, std::int32_t n_items, int n_threads) const {
+    return sum_ranges(n_threads, n_items, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
+      double total = 0;
+      for (std::int64_t j = first; j < last; ++j) {
+        const float *a = A + j * ld, *b = B + j * ld;
+        total += 0.5 * (q[j] * dot_double(a, b, free) + double{beta[j]} * a[free] * b[free]);
+      }
+      return total;
+    });
+  }
+  float at(std::int64_t j, std::int64_t k) const { return k < free ? q[j] : k == free ? beta[j] : 1.0f; }
+};
+
+inline double inner(const float* A, const float* B, std::int64_t n_items, std::int64_t ld, int n_threads) {
+  return sum_ranges(n_threads, n_items, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
+    return dot_double(A + first * ld, B + first * ld, (last - first) * ld);
+  });
+}
+
+// One Newton-CG step on (V, b). On entry z holds the scalars at (U, V) and `loss_before` their loss; on return those
+// at (U, new V).
+template <class Loss>
+StepReport item_step(const Loss& loss, const Store& s, const ItemRidge& ridge, const float* U, float* V,
+                     double loss_before, const Scalars& z, const StepOptions& options) {
+  const std::int64_t ld = ridge.ld, size = s.n_items * ld;
+  const int n_threads = options.n_threads;
+  auto work = scratches(s, kRowPad, false, n_threads);
+  Aligned<float> residual(size), inverse(size), p(size), Hp(size), step(size);
+  std::vector<float> dm(s.n_entries(), 0.0f), x(s.n_entries()), h(s.n_entries());
+
+  // residual = -gradient; inverse = 1 / diagonal of the Hessian
+  auto by_items = [&](auto&& body) {
+    for_ranges(n_threads, s.n_items, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
+      for (std::int64_t j = first; j < last; ++j)
+        for (std::int64_t k = 0; k < ld; ++k) body(j * ld + k, ridge.at(j, k));
+    });
+  };
+  item_products(s, z.c, U, ld, residual.data(), n_threads);
+  over_columns(s, z.d, n_threads, [&](std::int64_t j, const std::int32_t* users, const float* d, std::int64_t n) {
+    float* out = inverse.data() + j * ld;
+    for (std::int64_t e = 0; e < n; ++e) {
+      const float* u = U + users[e] * ld;
+      for (std::int64_t k = 0; k < ld; ++k) out[k] += d[e] * u[k] * u[k];
+    }
+  });
+  by_items([&](std::int64_t at, float q) {
+    residual[at] = -(residual[at] + q * V[at]);
+    inverse[at] = 1.0f / (inverse[at] + q);
+  });
+
+  StepReport report;
+  report.ridge = ridge.half_inner(V, V, s.n_items, n_threads);
+  report.loss = loss_before;
+  by_items([&](std::int64_t at, float) { p[at] = inverse[at] * residual[at]; });
+  double rz = inner(residual.data(), p.data(), s.n_items, ld, n_threads), rz0 = rz;
+  if (rz == 0) return report;
+  double slope = 0;  // gradient . step: for CG from zero, minus the sum of alpha * r . z
+  for (int cg = 0; cg < options.cg_steps; ++cg) {
+    for_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
+      Scratch& w = work[thread];
+      for (std::int64_t i = first; i < last; ++i) {
+        std::int64_t e = s.start[i], n = s.entries(i);
+        std::copy_n(z.m + e, n, w.m.data());
+        dots(p.data(), s.item.data() + e, n, ld, U + i * ld, w.x.data());
+        UserLoss<Loss>(loss, s, i, z.order ? z.order + e : nullptr).curvature(w.m.data(), w.x.data(), w.h.data());
+        std::copy_n(w.x.data(), n, x.data() + e);
+        std::copy_n(w.h.data(), n, h.data() + e);
+      }
+    });
+    std::fill(Hp.begin(), Hp.end(), 0.0f);
+    item_products(s, h.data(), U, ld, Hp.data(), n_threads);
+    by_items([&](std::int64_t at, float q) { Hp[at] += q * p[at]; });
+    double pHp = inner(p.data(), Hp.data(), s.n_items, ld, n_threads);
+    if (!(pHp > 0)) break;
+    float alpha = static_cast<float>(rz / pHp);
+    slope -= alpha * rz;
+    by_items([&](std::int64_t at, float) {
+      step[at] += alpha * p[at];
+      residual[at] -= alpha * Hp[at];
+    });
+    for_ranges(n_threads, s.n_entries(), 1 << 16, [&](int, std::int64_t first, std::int64_t last) {
+      for (std::int64_t e = first; e < last; ++e) dm[e] += alpha * x[e];
+    });
+    by_items([&](std::int64_t at, float) { Hp[at] = inverse[at] * residual[at]; });
+    double next_rz = inner(residual.data(), Hp.data(), s.n_items, ld, n_threads);
+    if (next_rz <= options.cg_tol * options.cg_tol * rz0) break;
+    float beta = static_cast<float>(next_rz / rz);
+    by_items([&](std::int64_t at, float) { p[at] = Hp[at] + beta * p[at]; });
+    rz = next_rz;
+  }
+
+  report.decrement = -0.5 * slope;
+
+  double VS = 2 * ridge.half_inner(V, step.data(), s.n_items, n_threads);
+  double SS = ridge.half_inner(step.data(), step.data(), s.n_items, n_threads);
+  double before = loss_before + report.ridge;
+  std::copy_n(z.m, s.n_entries(), x.data());
+  for (double t = 1; t > 1e-4; t *= 0.5) {
+    float ft = static_cast<float>(t);
+    for_ranges(n_threads, s.n_entries(), 1 << 16, [&](int, std::int64_t first, std::int64_t last) {
+      for (std::int64_t e = first; e < last; ++e) z.m[e] = x[e] + ft * dm[e];
+    });
+    double value = evaluate(loss, s, z, n_threads), trial_ridge = report.ridge + t * VS + t * t * SS;
+    if (value + trial_ridge <= before + 1e-4 * t * slope) {
+      by_items([&](std::int64_t at, float) { V[at] += ft * step[at]; });
+      report.loss = value;
+      report.ridge = trial_ridge;
+      return report;
+    }
+  }
+  std::copy_n(x.data(), s.n_entries(), z.m);
+  report.loss = evaluate(loss, s, z, n_threads);
+  return report;
+}
+
+}  // namespace rather

@@ -1,0 +1,39 @@
+"""rather learns everyone's full ranking from a few choices each.
+
+Many users, each saying "I would rather have j than k" a few times; out comes a personal score for every user and item,
+learned together through a low-rank model.
+"""
+
+from .altsvm import AltSVM
+from .comparisons import Comparisons
+from .errors import FileError, InputError, NotFittedError
+from .files import load
+from .metrics import ndcg, pairwise_accuracy, precision
+from .model import FactorModel
+from .person import Person
+from .protocols import split_clicks, split_ratings
+from .simulate import World, simulate
+from .tables import Table
+
+__version__ = "0.1.0"
+
+ESTIMATORS = {"AltSVM": AltSVM}  # what a model file may name
+
+__all__ = [
+    "AltSVM",
+    "Comparisons",
+    "FactorModel",
+    "FileError",
+    "InputError",
+    "NotFittedError",
+    "Person",
+    "Table",
+    "World",
+    "load",
+    "ndcg",
+    "pairwise_accuracy",
+    "precision",
+    "simulate",
+    "split_clicks",
+    "split_ratings",
+]

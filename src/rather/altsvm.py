@@ -1,0 +1,252 @@
+"""AltSVM: everyone's scores from everyone's comparisons, through a low-rank model (Park et al., ICML 2015)."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import start
+from .calibration import calibrate
+from .checkpoint import Checkpoint
+from .comparisons import Comparisons
+from .errors import InputError, number, one_of
+from .estimator import Estimator
+from .model import FactorModel, seen_items
+from .native import LOSSES, threads
+from .newton import Newton
+from .problem import Problem, Ridge, ridge_shapes
+from .progress import Progress
+from .sdca import Sdca
+
+SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
+STARTS = {"spectral": start.spectral, "uniform": start.uniform}
+
+
+class AltSVM(Estimator, FactorModel):
+    """Low-rank personal rankings from comparisons.
+
+    Minimises, over user vectors u_i, item vectors v_j and item biases b_j,
+
+        sum_t w_t L(s_ij - s_ik) + 1/2 sum_i p_i |u_i|^2 + 1/2 sum_j (q_j |v_j|^2 + beta_j b_j^2)
+
+    with scores s_ij = u_i . v_j + b_j, over all comparisons t = "user i would rather have j than k" of weight w_t, by
+    turns in V and in U. Each half is an SVM. The ridges are p_i = reg (n_i / n)^user_power and
+    q_j = reg (n_j / n')^item_power, where n_i counts the items user i compared and n_j the users who compared item j;
+    beta_j has the shape of q_j and a factor of its own in place of reg.
+
+    Parameters
+    ----------
+    rank : int
+        Length of the vectors. With the default ridge a larger rank than needed does no harm but time.
+    reg : float, None or "cv"
+        None: 0.6 times the noise level, the largest singular value that the gradient at zero has once its signs are
+        random (see ``rather.start``). "cv": the best of a path of such fractions on held-out training data, ratings
+        held out by item. A number is used as it is. The value used is ``reg_``.
+    loss : {"squared_hinge", "hinge", "logistic"}
+        max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
+    bias : bool or float
+        Whether items have a bias: a global ranking that the personal part deviates from. A number is its ridge; True
+        takes 4 times the noise level.
+    item_power, user_power : float
+        How the ridge of an item grows with the number of users who compared it, and of a user with their items.
+    start : {"spectral", "uniform"}
+        "spectral": the leading singular pairs of the gradient at the global ranking. "uniform": the random start of
+        the authors' program.
+    solver : {"newton", "sdca"}
+        "newton": truncated Newton on the primal, the same bits at any number of threads. "sdca": the paper's
+        Algorithm 1, stochastic dual coordinate descent; with several threads lock-free, and then not reproducible.
+    max_iter : int
+        Rounds (each solves V, then U) at most.
+    tol : float
+        Stop once what the two halves of a round had to gain, relative to the objective, is at most this: by their
+        Newton decrements (newton) or duality gaps (sdca).
+    n_threads : int, optional
+        All cores by default.
+    seed : int
+    verbose : bool
+        Show a progress bar.
+    callback : callable, optional
+        Called after every round with (model, record); the record is the new entry of ``history_``. Returning True
+        stops the fit.
+    checkpoint : path, optional
+        File that is rewritten after every round. A fit that finds it there, made from the same data and parameters,
+        goes on from it: a fit that was killed loses at most the round under way.
+    warm_start : bool
+        Begin from the factors of the last fit, if the ids are the same.
+
+    Attributes
+    ----------
+    user_factors_, item_factors_, item_bias_, users_, items_
+        See :class:`FactorModel`.
+    reg_, bias_reg_ : float
+    history_ : list of dict
+        One record per round: round, seconds since the beginning, objective, gap; for sdca also the duality gaps
+        ``item_gap`` and ``user_gap`` of the two halves.
+    converged_, interrupted_ : bool
+        Whether the last gap was within ``tol``; whether Ctrl-C ended the fit early.
+
+    References
+    ----------
+    D. Park, J. Neeman, J. Zhang, S. Sanghavi, I. Dhillon: Preference Completion: Large-scale Collaborative Ranking from
+    Pairwise Comparisons. ICML 2015.
+
+    Examples
+    --------
+    >>> import rather
+    >>> world = rather.simulate(n_users=100, n_items=30, rank=2, per_user=40, seed=0)
+    >>> model = rather.AltSVM(rank=4).fit(world.comparisons)
+    >>> model.recommend("user 7", k=3)["item"].tolist() == model.rank("user 7")["item"][:3].tolist()
+    True
+    """
+
+    def __init__(
+        self,
+        rank: int = 64,
+        reg: float | str | None = None,
+        loss: str = "squared_hinge",
+        bias: bool | float = True,
+        item_power: float = 0.5,
+        user_power: float = 0.0,
+        start: str = "spectral",
+        solver: str = "newton",
+        max_iter: int = 30,
+        tol: float = 1e-3,
+        n_threads: int | None = None,
+        seed: int = 0,
+        verbose: bool = False,
+        callback: Callable[[Any, dict[str, float]], Any] | None = None,
+        checkpoint: str | Path | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        self._store_params(locals())
+
+    @classmethod
+    def plain(cls, **params: Any) -> AltSVM:
+        """The paper's model to the letter: no bias, one ridge for all, its random start, its solver, rank 100."""
+        published: dict[str, Any] = {
+            "rank": 100, "bias": False, "item_power": 0.0, "user_power": 0.0, "start": "uniform", "solver": "sdca",
+        }  # fmt: skip
+        return cls(**{**published, **params})
+
+    # -- fitting ------------------------------------------------------------------------------------------------
+
+    def fit(self, comparisons: Any, y: Any = None) -> AltSVM:
+        """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1."""
+        self._check_params()
+        began = time.perf_counter()
+        if not isinstance(comparisons, Comparisons):
+            if y is None and not isinstance(comparisons, np.ndarray):
+                raise InputError(
+                    f"fit was given a {type(comparisons).__name__}; it takes Comparisons (see Comparisons.from_frame) "
+                    "or integer triples X with y = +-1"
+                )
+            comparisons = Comparisons.from_triples(comparisons, y)
+        elif y is not None:
+            raise InputError("y goes with integer triples X; comparisons already say who won")
+        n_threads = threads(self.n_threads)
+        ridge = ridge_shapes(comparisons.store, self.user_power, self.item_power)
+        noise = start.noise_level(comparisons.store, loss=self.loss, ridge=ridge, n_threads=n_threads)
+        fraction: float | None = None
+        if self.reg == "cv":
+            from .tuning import choose_fraction
+
+            self.cv_results_, fraction = choose_fraction(self, comparisons)
+        problem = self._problem(comparisons.store, ridge, noise, fraction)
+        self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
+        self._run(problem, comparisons, began)
+        self.slope_ = calibrate(problem, comparisons, self.seed)
+        return self
+
+    def _problem(self, store: Any, ridge: Ridge, noise: float, fraction: float | None = None) -> Problem:
+        """The problem these parameters pose on a store; ``fraction`` (of the noise level) overrides ``reg``."""
+        problem = Problem(
+            store, rank=int(self._rank), loss=self.loss, bias=self.bias is not False, ridge=ridge,
+            n_threads=threads(self.n_threads),
+        )  # fmt: skip
+        if fraction is None and not isinstance(self.reg, str) and self.reg is not None:
+            reg = float(self.reg)
+        else:
+            reg = (start.REG_FRACTION if fraction is None else fraction) * noise
+        bias_reg = start.BIAS_FRACTION * noise if isinstance(self.bias, bool) else float(self.bias)
+        problem.set_reg(reg, bias_reg)
+        return problem
+
+    def _run(self, problem: Problem, comparisons: Comparisons, began: float) -> None:
+        solver = SOLVERS[self.solver](problem, self.seed)
+        self.history_: list[dict[str, float]] = []
+        checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
+        if checkpoint is not None and checkpoint.exists():
+            self.history_ = checkpoint.resume(solver)
+        elif not (self.warm_start and self._warm_start(problem, comparisons)):
+            STARTS[self.start](problem, self.seed)
+        self.loss_, self.ridge_ = self.loss, problem.reg
+        self.frame_kind_ = comparisons.frame_kind
+        self.seen_ = seen_items(comparisons)
+        self._set_factors(comparisons.user_vocabulary, comparisons.item_vocabulary, problem.U, problem.V, problem.rank)
+        self.interrupted_ = False
+        elapsed = self.history_[-1]["seconds"] if self.history_ else 0.0
+        with Progress(self.verbose, f"AltSVM {self.solver}", self.max_iter) as progress:
+            try:
+                while not self._finished():
+                    record = {"round": float(len(self.history_) + 1), **solver.round()}
+                    record["seconds"] = elapsed + time.perf_counter() - began
+                    self.history_.append(record)
+                    if checkpoint is not None:
+                        checkpoint.write(solver, self.history_)
+                    progress.show(record)
+                    if self.callback is not None and self.callback(self, record):
+                        break
+            except KeyboardInterrupt:
+                self.interrupted_ = True
+                warnings.warn(
+                    f"fit interrupted after {len(self.history_)} rounds; the model is the best so far", stacklevel=3
+                )
+        self.converged_ = bool(self.history_) and self.history_[-1]["gap"] <= self.tol
+
+    def _finished(self) -> bool:
+        history = self.history_
+        return len(history) >= self.max_iter or (bool(history) and history[-1]["gap"] <= self.tol)
+
+    def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
+        """Take over the factors of the last fit; False if there was none."""
+        if not hasattr(self, "U_"):
+            return False
+        same = (
+            np.array_equal(self.users_, comparisons.users)
+            and np.array_equal(self.items_, comparisons.items)
+            and self.rank_ == problem.rank
+        )
+        if not same:
+            raise InputError("warm_start needs the same users, items and rank as the last fit; fit a new model instead")
+        problem.U[:, : problem.rank] = self.user_factors_
+        problem.V[:] = self.V_
+        if not problem.bias:
+            problem.V[:, problem.rank] = 0
+        problem.refresh()
+        return True
+
+    def _check_params(self) -> None:
+        number("rank", self._rank, at_least=1, at_most=4096, integer=True)
+        one_of("loss", self.loss, LOSSES)
+        one_of("solver", self.solver, SOLVERS)
+        one_of("start", self.start, STARTS)
+        number("max_iter", self.max_iter, at_least=1, integer=True)
+        number("tol", self.tol, at_least=0)
+        number("item_power", self.item_power, at_least=0, at_most=2)
+        number("user_power", self.user_power, at_least=0, at_most=2)
+        number("seed", self.seed, at_least=0, at_most=2**63 - 1, integer=True)
+        if isinstance(self.reg, str):
+            if self.reg != "cv":
+                raise InputError(f"reg is {self.reg!r}; it must be a number above 0, None (a rule) or 'cv'")
+        elif self.reg is not None:
+            number("reg", self.reg, above=0)
+        if not isinstance(self.bias, bool):
+            number("bias", self.bias, above=0)
+        if self.callback is not None and not callable(self.callback):
+            raise InputError(f"callback is {self.callback!r}; it must be a function of (model, record)")
+        threads(self.n_threads)

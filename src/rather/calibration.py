@@ -1,0 +1,72 @@
+"""How sure a score difference makes us: the slope of P(i prefers j to k) = sigma(slope (s_ij - s_ik)).
+
+A slope fitted on the training comparisons themselves would be far too steep, so up to 2,000 users are scored on
+comparisons that their own vector has not seen: a fifth of a user's items (or of the pairs) is put aside, the vector is
+solved again from the rest with the items fixed, and the one-parameter logistic regression is fitted to what was put
+aside.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .comparisons import Comparisons
+from .model import solve_users
+from .native import core
+from .problem import Problem
+
+MOST_USERS = 2000
+HELD_OUT = 0.2
+
+
+def calibrate(problem: Problem, comparisons: Comparisons, seed: int) -> float:
+    """The slope for the fitted factors of a problem and the comparisons they were fitted to."""
+    rng = np.random.default_rng(seed)
+    n = comparisons.n_users
+    chosen = np.zeros(n, bool)
+    chosen[rng.permutation(n)[:MOST_USERS]] = True
+    some = comparisons.of_users(chosen)
+    if len(some) < 10:
+        return fit_slope(*_margins(problem, some))
+    rest, aside = some.split(test=HELD_OUT, seed=seed, by="pairs" if comparisons.ratings is None else "items")
+    again = Problem(
+        rest.store, rank=problem.rank, loss=problem.loss_name, bias=problem.bias, ridge=problem.ridge,
+        n_threads=problem.n_threads,
+    )  # fmt: skip
+    again.V[:] = problem.V
+    again.set_reg(problem.reg, problem.bias_reg)
+    solve_users(again)
+    return fit_slope(*_margins(again, aside if len(aside) else some))
+
+
+def _margins(problem: Problem, comparisons: Comparisons) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Score differences of comparisons, winner minus loser, and their weights."""
+    pairs = comparisons.pairs()
+    margin = np.empty(len(pairs.user), np.float32)
+    loser = np.empty_like(margin)
+    core.score_pairs(problem.U, pairs.user, problem.V, pairs.winner, margin, problem.n_threads)
+    core.score_pairs(problem.U, pairs.user, problem.V, pairs.loser, loser, problem.n_threads)
+    weight = np.ones(len(margin)) if pairs.weight is None else pairs.weight.astype(np.float64)
+    return (margin - loser).astype(np.float64), weight
+
+
+def fit_slope(margin: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]) -> float:
+    """The a that minimises sum w log(1 + exp(-a margin)), with one comparison each way added at a typical margin.
+
+    The two added comparisons keep the slope finite when every margin has the right sign, and near 0 when there are few.
+    """
+    typical = float(np.sqrt(np.average(margin**2, weights=weight))) if len(margin) else 0.0
+    if typical == 0:
+        return 1.0
+    x = np.concatenate((margin, [typical, -typical])) / typical
+    w = np.concatenate((weight, [1.0, 1.0]))
+    a = 1.0
+    for _ in range(100):
+        p = 0.5 * (1 - np.tanh(0.5 * a * x))  # sigma(-a x)
+        slope, curvature = -(w * x * p).sum(), (w * x * x * p * (1 - p)).sum()
+        step = slope / max(curvature, 1e-12)
+        a -= float(np.clip(step, -1.0, 1.0))  # convex: short steps reach the minimum from anywhere
+        if abs(step) <= 1e-9 * max(1.0, abs(a)):
+            break
+    return max(a, 0.0) / typical

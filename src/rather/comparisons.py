@@ -1,0 +1,451 @@
+"""The one data type: who would rather have what than what.
+
+A :class:`Comparisons` holds triples (user, winner, loser), each with a weight. Those implied by ratings are never
+written down one by one: the ratings are kept instead, and the core works on them directly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import frames
+from .errors import InputError, number, one_of
+from .ids import Codes, Ids, Vocabulary, as_ids, factorize
+from .native import core, threads
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Numbers behind comparisons: ``user[e]`` gave ``item[e]`` the rating ``rating[e]`` (codes, in user order)."""
+
+    user: Codes
+    item: Codes
+    rating: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Clicks:
+    """Clicks behind comparisons: user ``user[e]`` clicked item ``item[e]`` (codes, user order)."""
+
+    user: Codes
+    item: Codes
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Comparisons written down: ``user[t]`` prefers ``winner[t]`` to ``loser[t]`` (codes, user order).
+
+    ``weight`` is None when all are 1. ``gap`` is the difference of the two ratings where the pairs came from ratings.
+    """
+
+    user: Codes
+    winner: Codes
+    loser: Codes
+    weight: npt.NDArray[np.float32] | None = None
+    gap: npt.NDArray[np.float32] | None = None
+
+    def take(self, rows: Any) -> Pairs:
+        cut = (None if column is None else column[rows] for column in (self.weight, self.gap))
+        return Pairs(self.user[rows], self.winner[rows], self.loser[rows], *cut)
+
+
+class Comparisons:
+    """Comparisons "user i would rather have j than k", with external ids.
+
+    Build one with :meth:`from_frame` (votes), :meth:`from_ratings`, :meth:`from_menus`, :meth:`from_rankings`,
+    :meth:`from_clicks` or :meth:`from_triples`. ``len()`` is the number of comparisons.
+
+    Attributes
+    ----------
+    ratings : Ratings or None
+        The ratings behind the comparisons, for estimators that are entitled to them.
+    clicks : Clicks or None
+        The clicks behind the comparisons.
+
+    Examples
+    --------
+    >>> from rather import Comparisons
+    >>> votes = Comparisons.from_frame({"user": ["ann", "bob"], "winner": ["A", "C"], "loser": ["B", "A"]})
+    >>> votes
+    Comparisons: 2 comparisons by 2 users over 3 items
+    >>> votes.items.tolist()
+    ['A', 'B', 'C']
+    """
+
+    def __init__(
+        self,
+        users: Ids,
+        items: Ids,
+        *,
+        pairs: Pairs | None = None,
+        ratings: Ratings | None = None,
+        clicks: Clicks | None = None,
+        frame_kind: str = "dict",
+    ) -> None:
+        if pairs is None and ratings is None:
+            raise InputError("comparisons need pairs or ratings; use one of the from_... constructors")
+        self.user_vocabulary = Vocabulary(users, "user")
+        self.item_vocabulary = Vocabulary(items, "item")
+        self.ratings = ratings
+        self.clicks = clicks
+        self.frame_kind = frame_kind
+        self._pairs = pairs
+        self._store: Any = None
+
+    # -- constructors -------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        user: str = "user",
+        winner: str = "winner",
+        loser: str = "loser",
+        weight: str | None = None,
+        tie: str | None = None,
+    ) -> Comparisons:
+        """Votes: one row per comparison.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow table, or dict of columns
+        user, winner, loser : str
+            Names of the columns with the ids.
+        weight : str, optional
+            Name of a column of weights, at least 0; rows of weight 0 are dropped.
+        tie : str, optional
+            Name of a column that is true where the two items tied. A tie counts half each way.
+        """
+        got = frames.columns(frame, {"user": user, "winner": winner, "loser": loser, "weight": weight, "tie": tie})
+        who = as_ids(got["user"], f"the user (column {user!r})")
+        win = as_ids(got["winner"], f"the winner (column {winner!r})")
+        lose = as_ids(got["loser"], f"the loser (column {loser!r})")
+        if not len(who):
+            raise InputError("there are no votes: the table has no rows")
+        same = np.flatnonzero(win == lose)
+        if len(same):
+            raise InputError(f"row {same[0]} compares item {win[same[0]]!r} with itself; drop such rows")
+        w = None
+        if weight is not None:
+            w = frames.numbers(got["weight"], f"the weight (column {weight!r})").astype(np.float32)
+            bad = np.flatnonzero(~np.isfinite(w) | (w < 0))
+            if len(bad):
+                raise InputError(f"the weight in row {bad[0]} is {got['weight'][bad[0]]}; weights must be at least 0")
+        users, (u,) = factorize([who], "user")
+        items, (j, k) = factorize([win, lose], "item")
+        if tie is not None:
+            tied = frames.flags(got["tie"], f"the tie (column {tie!r})")
+            w = (np.ones(len(u), np.float32) if w is None else w) * np.where(tied, np.float32(0.5), np.float32(1))
+            j, k = np.concatenate((j, k[tied])), np.concatenate((k, j[tied]))
+            u, w = np.concatenate((u, u[tied])), np.concatenate((w, w[tied]))
+        pairs = Pairs(u, j, k, w)
+        if w is not None and not w.all():
+            pairs = pairs.take(w > 0)
+        return cls(users, items, pairs=_by_user(pairs), frame_kind=frames.kind_of(frame))
+
+    @classmethod
+    def from_triples(cls, X: Any, y: Any = None) -> Comparisons:
+        """The paper's Omega and Y: integer triples (i, j, k), and y = +1 where i prefers j to k, -1 where k to j.
+
+        Users and items are the integers from 0 to the largest that occurs.
+        """
+        triples = np.asarray(X)
+        if triples.ndim != 2 or triples.shape[1] != 3:
+            raise InputError(f"X has shape {triples.shape}; it must have three columns: user, item, item")
+        if triples.dtype.kind not in "iu":
+            raise InputError(f"X holds {triples.dtype}; it must hold integers (user, item, item)")
+        if not len(triples):
+            raise InputError("X has no rows")
+        negative = np.flatnonzero((triples < 0).any(axis=1))
+        if len(negative):
+            raise InputError(f"X in row {negative[0]} is {triples[negative[0]].tolist()}; codes must be at least 0")
+        if triples.max() >= 2**31 - 1:
+            raise InputError(f"X holds {triples.max()}; codes must be below 2,147,483,647")
+        same = np.flatnonzero(triples[:, 1] == triples[:, 2])
+        if len(same):
+            raise InputError(f"X in row {same[0]} compares item {triples[same[0], 1]} with itself")
+        u, j, k = (triples[:, c].astype(np.int32) for c in range(3))
+        if y is not None:
+            sign = np.asarray(y)
+            if sign.shape != (len(triples),):
+                raise InputError(f"y has shape {sign.shape}; it must have one entry per row of X, {len(triples)}")
+            bad = np.flatnonzero((sign != 1) & (sign != -1))
+            if len(bad):
+                raise InputError(f"y in row {bad[0]} is {sign[bad[0]]!r}; it must be +1 or -1")
+            j, k = np.where(sign == 1, j, k), np.where(sign == 1, k, j)
+        users, items = np.arange(u.max() + 1, dtype=np.int64), np.arange(max(j.max(), k.max()) + 1, dtype=np.int64)
+        return cls(users, items, pairs=_by_user(Pairs(u, j, k)))
+
+    @classmethod
+    def from_ratings(
+        cls,
+        frame: Any,
+        user: str = "user",
+        item: str = "item",
+        rating: str = "rating",
+        keep: str = "all",
+        seed: int = 0,
+    ) -> Comparisons:
+        """Ratings: a user prefers what they rated higher; equal ratings say nothing.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow table, or dict of columns
+            One row per rating; a user rates an item at most once.
+        keep : {"all", "largest-gap"}
+            "all" non-tied pairs, which are never stored one by one; or "largest-gap": for a user with N ratings the N
+            pairs whose ratings differ most (the paper's AltSVM-sub), ties at the cut drawn with ``seed``.
+        """
+        one_of("keep", keep, ("all", "largest-gap"))
+        users, items, ratings = _read_ratings(frame, user, item, rating, "rating")
+        made = cls(users, items, ratings=ratings, frame_kind=frames.kind_of(frame))
+        if keep == "largest-gap":
+            made._pairs = _largest_gaps(ratings, len(users), seed)
+        made._require_some("no user rated two items differently")
+        return made
+
+    @classmethod
+    def from_rankings(cls, frame: Any, user: str = "user", item: str = "item", rank: str = "rank") -> Comparisons:
+        """Rankings: a user prefers what they ranked better (a smaller rank); equal ranks say nothing."""
+        users, items, ratings = _read_ratings(frame, user, item, rank, "rank")
+        ratings = Ratings(ratings.user, ratings.item, -ratings.rating)
+        made = cls(users, items, ratings=ratings, frame_kind=frames.kind_of(frame))
+        made._require_some("no user ranked two items differently")
+        return made
+
+    @classmethod
+    def from_menus(
+        cls, frame: Any, user: str = "user", menu: str = "menu", item: str = "item", chosen: str = "chosen"
+    ) -> Comparisons:
+        """Choices from menus: one row per item shown; a chosen item beats every item of its menu that was not.
+
+        A menu belongs to one user: rows with the same (user, menu) form one menu. A menu of which nothing, or
+        everything, was chosen says nothing.
+        """
+        got = frames.columns(frame, {"user": user, "menu": menu, "item": item, "chosen": chosen})
+        users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
+        items, (j,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
+        _, (g,) = factorize([as_ids(got["menu"], f"the menu (column {menu!r})")], "menu")
+        took = frames.flags(got["chosen"], f"the choice (column {chosen!r})")
+        if not len(u):
+            raise InputError("there are no menus: the table has no rows")
+        order = np.lexsort((~took, g, u))  # menus together, chosen items first
+        u, g, j, took = u[order], g[order], j[order], took[order]
+        first = np.flatnonzero(np.r_[True, (u[1:] != u[:-1]) | (g[1:] != g[:-1])])
+        size = np.diff(np.r_[first, len(u)])
+        group = np.repeat(np.arange(len(first)), size)
+        repeated = np.lexsort((j, group))
+        twice = np.flatnonzero((group[repeated][1:] == group[repeated][:-1]) & (j[repeated][1:] == j[repeated][:-1]))
+        if len(twice):
+            at = repeated[twice[0]]
+            raise InputError(f"item {items[j[at]]!r} is twice in one menu of user {users[u[at]]!r}; keep one row")
+        n_chosen = np.add.reduceat(took.astype(np.int64), first)
+        n_left = (size - n_chosen)[group]
+        winners = np.flatnonzero(took)
+        t = np.repeat(winners, n_left[winners])
+        within = np.arange(len(t)) - np.repeat(np.cumsum(n_left[winners]) - n_left[winners], n_left[winners])
+        losers = (first + n_chosen)[group[t]] + within
+        if not len(t):
+            raise InputError("no menu has both a chosen item and one that was not")
+        return cls(users, items, pairs=_by_user(Pairs(u[t], j[t], j[losers])), frame_kind=frames.kind_of(frame))
+
+    @classmethod
+    def from_clicks(
+        cls, frame: Any, user: str = "user", item: str = "item", per_user: int = 1000, seed: int = 0
+    ) -> Comparisons:
+        """Clicks (or plays, purchases): for each user, ``per_user`` comparisons of a clicked against an unclicked item.
+
+        Both are drawn uniformly, with replacement. A user who clicked every item gets none. Repeated clicks count once.
+        """
+        number("per_user", per_user, at_least=1, integer=True)
+        got = frames.columns(frame, {"user": user, "item": item})
+        users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
+        items, (j,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
+        if not len(u):
+            raise InputError("there are no clicks: the table has no rows")
+        key = np.unique(u.astype(np.int64) * len(items) + j)
+        u, j = (key // len(items)).astype(np.int32), (key % len(items)).astype(np.int32)
+        n = len(users) * per_user
+        winner, loser = np.empty(n, np.int32), np.empty(n, np.int32)
+        core.sample_clicks(row_starts(u, len(users)), j, len(items), per_user, seed, winner, loser, threads(None))
+        pairs = Pairs(np.repeat(np.arange(len(users), dtype=np.int32), per_user), winner, loser)
+        if (winner < 0).any():
+            pairs = pairs.take(winner >= 0)
+        made = cls(users, items, pairs=pairs, clicks=Clicks(u, j), frame_kind=frames.kind_of(frame))
+        made._require_some("every user clicked every item")
+        return made
+
+    # -- what is in it ------------------------------------------------------------------------------------------
+
+    @property
+    def users(self) -> Ids:
+        """External ids of the users; the position of an id is its row in ``user_factors_``."""
+        return self.user_vocabulary.ids
+
+    @property
+    def items(self) -> Ids:
+        """External ids of the items; the position of an id is its row in ``item_factors_``."""
+        return self.item_vocabulary.ids
+
+    @property
+    def n_users(self) -> int:
+        return len(self.user_vocabulary)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.item_vocabulary)
+
+    def __len__(self) -> int:
+        if self._pairs is not None:
+            return len(self._pairs.user)
+        return int(self.store.n_comparisons)
+
+    def __repr__(self) -> str:
+        source = " (from ratings)" if self.ratings is not None else " (from clicks)" if self.clicks is not None else ""
+        return f"Comparisons: {len(self):,} comparisons by {self.n_users:,} users over {self.n_items:,} items{source}"
+
+    @property
+    def store(self) -> Any:
+        """The core's view of the comparisons, built once."""
+        if self._store is None:
+            if self._pairs is not None:
+                p = self._pairs
+                self._store = core.store_from_pairs(self.n_users, self.n_items, p.user, p.winner, p.loser, p.weight)
+            else:
+                r = self.ratings
+                assert r is not None
+                self._store = core.store_from_ratings(self.n_users, self.n_items, r.user, r.item, r.rating)
+        return self._store
+
+    @property
+    def written(self) -> bool:
+        """Whether the comparisons are held one by one, rather than implied by ratings."""
+        return self._pairs is not None
+
+    def pairs(self) -> Pairs:
+        """The comparisons one by one. Those implied by ratings are written down for the occasion."""
+        if self._pairs is not None:
+            return self._pairs
+        assert self.ratings is not None
+        return _all_pairs(self.ratings, self.n_users)
+
+    def to_frame(self, kind: str | None = None) -> Any:
+        """The comparisons one by one, as the kind of frame they came from (or another), with external ids."""
+        p = self.pairs()
+        table = {"user": self.users[p.user], "winner": self.items[p.winner], "loser": self.items[p.loser]}
+        if p.weight is not None:
+            table["weight"] = p.weight
+        return frames.make(table, kind or self.frame_kind)
+
+    # -- parts --------------------------------------------------------------------------------------------------
+
+    def split(self, test: float = 0.2, seed: int = 0, by: str = "pairs") -> tuple[Comparisons, Comparisons]:
+        """Hold out a random share: (train, test), both with all the ids.
+
+        Parameters
+        ----------
+        test : float
+            Share to hold out, above 0 and below 1.
+        by : {"pairs", "items"}
+            "pairs" holds out comparisons, as the paper's first experiment does. Pairs that come from ratings share
+            their items, so held-out pairs are then partly implied by the rest; "items" holds out that share of every
+            user's *ratings*, and the test comparisons are those among held-out items.
+        """
+        number("test", test, above=0, below=1)
+        one_of("by", by, ("pairs", "items"))
+        rng = np.random.default_rng(seed)
+        if by == "items":
+            r = self.ratings
+            if r is None:
+                raise InputError("by='items' needs ratings behind the comparisons, and these have none; use by='pairs'")
+            held = _share_of_each_row(row_starts(r.user, self.n_users), test, rng)
+            train, test_part = (Ratings(r.user[rows], r.item[rows], r.rating[rows]) for rows in (~held, held))
+            kept = None if self._pairs is None else _largest_gaps(train, self.n_users, seed)
+            return self._like(ratings=train, pairs=kept), self._like(ratings=test_part)
+        pairs = self.pairs()
+        held = np.zeros(len(pairs.user), bool)
+        held[rng.permutation(len(held))[: round(test * len(held))]] = True
+        if held.all() or not held.any():
+            raise InputError(f"holding out {test} of {len(held)} comparisons leaves one part empty")
+        return self._like(pairs=pairs.take(~held)), self._like(pairs=pairs.take(held))
+
+    def of_users(self, chosen: npt.NDArray[np.bool_]) -> Comparisons:
+        """The comparisons of some users (a mask over codes), with all the ids."""
+        pairs, r = self._pairs, self.ratings
+        if r is not None:
+            rows = chosen[r.user]
+            r = Ratings(r.user[rows], r.item[rows], r.rating[rows])
+        return self._like(pairs=None if pairs is None else pairs.take(chosen[pairs.user]), ratings=r)
+
+    def _like(self, **parts: Any) -> Comparisons:
+        return Comparisons(self.users, self.items, frame_kind=self.frame_kind, **parts)
+
+    def _require_some(self, why_not: str) -> None:
+        if not len(self):
+            raise InputError(f"there is nothing to compare: {why_not}")
+
+
+def row_starts(codes: Codes, n: int) -> npt.NDArray[np.int64]:
+    """Where each of n codes begins in a sorted column of them."""
+    return np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=n)))).astype(np.int64)
+
+
+def _by_user(pairs: Pairs) -> Pairs:
+    if (pairs.user[1:] >= pairs.user[:-1]).all():
+        return pairs
+    return pairs.take(np.argsort(pairs.user, kind="stable"))
+
+
+def _read_ratings(frame: Any, user: str, item: str, rating: str, what: str) -> tuple[Ids, Ids, Ratings]:
+    got = frames.columns(frame, {"user": user, "item": item, what: rating})
+    values = frames.numbers(got[what], f"the {what} (column {rating!r})")
+    users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
+    items, (j,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
+    if not len(u):
+        raise InputError(f"there are no {what}s: the table has no rows")
+    key = u.astype(np.int64) * len(items) + j
+    order = np.argsort(key, kind="stable") if (key[1:] <= key[:-1]).any() else np.arange(len(key))
+    key = key[order]
+    twice = np.flatnonzero(key[1:] == key[:-1])
+    if len(twice):
+        a, b = order[twice[0]], order[twice[0] + 1]
+        raise InputError(f"user {users[u[a]]!r} has item {items[j[a]]!r} twice (rows {a} and {b}); keep one")
+    return users, items, Ratings(u[order], j[order], values[order])
+
+
+def _largest_gaps(r: Ratings, n_users: int, seed: int) -> Pairs:
+    winner, loser = np.empty(len(r.user), np.int64), np.empty(len(r.user), np.int64)
+    core.largest_gaps(row_starts(r.user, n_users), r.rating, seed, winner, loser, threads(None))
+    winner, loser = winner[winner >= 0], loser[loser >= 0]
+    return _pairs_of_ratings(r, winner, loser)
+
+
+def _all_pairs(r: Ratings, n_users: int) -> Pairs:
+    start = row_starts(r.user, n_users)
+    winners, losers = [], []
+    for first, last in pairwise(start):
+        values = r.rating[first:last]
+        a, b = np.nonzero(values[:, None] > values[None, :])
+        winners.append(a + first)
+        losers.append(b + first)
+    return _pairs_of_ratings(r, np.concatenate(winners), np.concatenate(losers))
+
+
+def _pairs_of_ratings(r: Ratings, winner: Any, loser: Any) -> Pairs:
+    gap = (r.rating[winner] - r.rating[loser]).astype(np.float32)
+    return Pairs(r.user[winner], r.item[winner], r.item[loser], gap=gap)
+
+
+def _share_of_each_row(start: npt.NDArray[np.int64], share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """A mask that picks the given share of every row at random, rounded."""
+    size = np.diff(start)
+    row = np.repeat(np.arange(len(size)), size)
+    order = np.lexsort((rng.random(len(row)), row))
+    place = np.empty(len(row), np.int64)
+    place[order] = np.arange(len(row)) - np.repeat(start[:-1], size)
+    return place < np.round(size * share)[row]

@@ -1,0 +1,58 @@
+"""What bad input gets: one sentence with the value, the place, what is accepted and what to do next."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Collection
+from typing import Any
+
+
+class InputError(ValueError):
+    """Something given to rather cannot be used as it is; the message says what and what to do."""
+
+
+class NotFittedError(InputError, AttributeError):
+    """A model was asked for something before it was fitted."""
+
+
+class FileError(InputError):
+    """A file is missing, damaged or not one of ours."""
+
+
+def one_of(name: str, value: object, allowed: Collection[str]) -> None:
+    """Check that a parameter is one of a few words."""
+    if value not in allowed:
+        raise InputError(f"{name} is {value!r}; it must be one of {', '.join(repr(a) for a in allowed)}")
+
+
+def number(
+    name: str,
+    value: Any,
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+    integer: bool = False,
+) -> None:
+    """Check that a parameter is a finite number (or a whole one) within its limits."""
+    kind = "a whole number" if integer else "a number"
+    limits = [
+        f"{text} {limit}"
+        for text, limit in (("at least", at_least), ("above", above), ("at most", at_most), ("below", below))
+        if limit is not None
+    ]
+    wanted = f"it must be {kind}" + (f" {' and '.join(limits)}" if limits else "")
+    accepted = numbers.Integral if integer else numbers.Real
+    if isinstance(value, bool) or not isinstance(value, accepted):
+        raise InputError(f"{name} is {value!r}; {wanted}")
+    x = float(value)
+    inside = (
+        x - x == 0  # neither infinite nor NaN
+        and (at_least is None or x >= at_least)
+        and (above is None or x > above)
+        and (at_most is None or x <= at_most)
+        and (below is None or x < below)
+    )
+    if not inside:
+        raise InputError(f"{name} is {value!r}; {wanted}")

@@ -1,0 +1,190 @@
+"""Model files: safetensors with ids and parameters inside. Written whole or not at all; reading never executes code."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import FileError
+from .ids import Ids, Vocabulary
+from .native import LOSSES, factor
+
+if TYPE_CHECKING:
+    from .model import FactorModel
+
+FORMAT = "rather-model-1"
+SAVED_PARAMS = (str, int, float, bool, type(None))
+
+
+def save_model(model: FactorModel, path: str | Path) -> None:
+    """Write a fitted model; see :meth:`FactorModel.save`."""
+    params = model.get_params()
+    start, item = model.seen_
+    tensors = {
+        "user_factors": np.ascontiguousarray(model.user_factors_),
+        "item_factors": np.ascontiguousarray(model.item_factors_),
+        "item_bias": np.ascontiguousarray(model.item_bias_),
+        "seen_start": np.asarray(start, np.int64),
+        "seen_item": np.asarray(item, np.int32),
+        **_pack_ids("users", model.users_),
+        **_pack_ids("items", model.items_),
+    }
+    about = {
+        "class": type(model).__name__,
+        "params": {k: v for k, v in params.items() if isinstance(v, SAVED_PARAMS)},
+        "loss": model.loss_,
+        "ridge": model.ridge_,
+        "slope": model.slope_,
+        "frame_kind": model.frame_kind_,
+        "ids": {"users": _id_kind(model.users_), "items": _id_kind(model.items_)},
+        "history": getattr(model, "history_", []),
+    }
+    write_tensors(path, tensors, {"format": FORMAT, "about": json.dumps(about)})
+
+
+def load(path: str | Path) -> Any:
+    """Read a model that :meth:`FactorModel.save` wrote.
+
+    The file is data only: nothing in it is executed, and a file that is truncated, altered or not a model is refused.
+    """
+    from . import ESTIMATORS
+
+    tensors, metadata = read_tensors(path, FORMAT, "model")
+    try:
+        about = json.loads(metadata["about"])
+        kind = ESTIMATORS[about["class"]]
+        names = set(kind._param_names())
+        model = kind(**{k: v for k, v in about["params"].items() if k in names})
+        users = Vocabulary(_unpack_ids(tensors, "users", about["ids"]["users"]), "user")
+        items = Vocabulary(_unpack_ids(tensors, "items", about["ids"]["items"]), "item")
+        u, v, b = tensors["user_factors"], tensors["item_factors"], tensors["item_bias"]
+        start, item = tensors["seen_start"], tensors["seen_item"]
+        sound = (
+            u.dtype == v.dtype == b.dtype == np.float32
+            and u.ndim == v.ndim == 2
+            and u.shape == (len(users), v.shape[1])
+            and v.shape[0] == len(items)
+            and b.shape == (len(items),)
+            and all(np.isfinite(a).all() for a in (u, v, b))
+            and start.dtype == np.int64
+            and start.shape == (len(users) + 1,)
+            and item.dtype == np.int32
+            and item.ndim == 1
+            and start[0] == 0
+            and start[-1] == len(item)
+            and bool((np.diff(start) >= 0).all())
+            and (not len(item) or (item.min() >= 0 and item.max() < len(items)))
+            and about["loss"] in LOSSES
+            and np.isfinite([float(about["ridge"]), float(about["slope"])]).all()
+            and float(about["ridge"]) > 0
+            and about["frame_kind"] in ("dict", "pandas", "polars", "pyarrow")
+            and isinstance(about["history"], list)
+        )
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError) as e:
+        raise FileError(f"the model file {str(path)!r} is damaged: {type(e).__name__}: {e}") from e
+    if not sound:
+        raise FileError(f"the model file {str(path)!r} is damaged: its parts do not fit together")
+    rank = u.shape[1]
+    U, V = factor(len(users), rank + 1), factor(len(items), rank + 1)
+    U[:, :rank], U[:, rank], V[:, :rank], V[:, rank] = u, 1.0, v, b
+    model._set_factors(users, items, U, V, rank)
+    model.seen_ = (start, item)
+    model.loss_, model.ridge_, model.slope_ = about["loss"], float(about["ridge"]), float(about["slope"])
+    model.frame_kind_, model.history_ = about["frame_kind"], about["history"]
+    return model
+
+
+# -- tensors on disk --------------------------------------------------------------------------------------------------
+
+
+def write_tensors(path: str | Path, tensors: dict[str, Any], metadata: dict[str, str]) -> None:
+    """A safetensors file, complete under its final name or absent: written beside it, flushed, then renamed."""
+    from safetensors.numpy import save
+
+    path = Path(path)
+    if path.is_dir():
+        raise FileError(f"{str(path)!r} is a folder; give a file name")
+    if not path.parent.is_dir():
+        raise FileError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as e:
+        raise FileError(f"cannot write {str(path)!r}: {e.strerror}") from e
+    try:
+        with os.fdopen(handle, "wb") as f:
+            f.write(save(tensors, metadata))
+            f.flush()
+            os.fsync(f.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(temporary).chmod(0o666 & ~umask)
+        Path(temporary).replace(path)
+    except BaseException as e:
+        Path(temporary).unlink(missing_ok=True)
+        if isinstance(e, OSError):
+            raise FileError(f"cannot write {str(path)!r}: {e.strerror}") from e
+        raise
+
+
+def read_tensors(path: str | Path, form: str, what: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """The tensors and metadata of a file written by :func:`write_tensors` with the given format name."""
+    from safetensors import SafetensorError, safe_open
+
+    path = Path(path)
+    if not path.exists():
+        raise FileError(f"there is no file {str(path)!r}")
+    if path.is_dir():
+        raise FileError(f"{str(path)!r} is a folder; name a {what} file")
+    try:
+        with safe_open(path, framework="numpy") as f:
+            metadata = f.metadata() or {}
+            if metadata.get("format") != form:
+                raise FileError(f"{str(path)!r} is not a {what} file of this version of rather ({form})")
+            return {name: f.get_tensor(name) for name in f.keys()}, metadata  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError) as e:
+        if isinstance(e, FileError):
+            raise
+        raise FileError(f"{str(path)!r} is damaged or not a {what} file: {e}") from e
+
+
+# -- ids --------------------------------------------------------------------------------------------------------------
+
+
+def _id_kind(ids: Ids) -> str:
+    if ids.dtype == np.int64:
+        return "int64"
+    return "int" if len(ids) and isinstance(ids[0], int) else "str"
+
+
+def _pack_ids(name: str, ids: Ids) -> dict[str, Any]:
+    """int64 as it is; strings and larger integers as UTF-8 bytes with end positions."""
+    if ids.dtype == np.int64:
+        return {name: ids}
+    texts = [str(v).encode("utf-8", "surrogatepass") for v in ids]
+    ends = np.cumsum([len(t) for t in texts], dtype=np.int64) if texts else np.zeros(0, np.int64)
+    return {name: np.frombuffer(b"".join(texts) or b"\0", np.uint8).copy(), f"{name}_end": ends}
+
+
+def _unpack_ids(tensors: dict[str, Any], name: str, kind: str) -> Ids:
+    raw = tensors[name]
+    if kind == "int64":
+        if raw.dtype != np.int64 or raw.ndim != 1:
+            raise ValueError(f"{name} are not integers")
+        ids: Ids = raw
+    else:
+        ends = tensors[f"{name}_end"].tolist()
+        if raw.dtype != np.uint8 or raw.ndim != 1 or any(e > len(raw) for e in ends):
+            raise ValueError(f"{name} are not text")
+        data = raw.tobytes()
+        texts = [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        ids = np.empty(len(texts), dtype=object)
+        ids[:] = [int(t) for t in texts] if kind == "int" else texts
+    if any(a >= b for a, b in pairwise(ids.tolist())):
+        raise ValueError(f"{name} are not in order")
+    return ids

@@ -1,0 +1,62 @@
+"""The C++ core, in the build that suits this processor.
+
+``$RATHER_SIMD`` (``baseline``, ``avx2`` or ``avx512``) asks for a particular build; one the processor cannot run is
+refused rather than crashed on.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InputError, number
+
+_core_baseline: Any = importlib.import_module(f"{__package__}._core_baseline")
+
+LEVELS = ("baseline", "avx2", "avx512")
+
+
+def _choose() -> tuple[str, Any]:
+    best: str = _core_baseline.best_instruction_set()
+    wanted = os.environ.get("RATHER_SIMD") or best
+    if wanted not in LEVELS:
+        raise InputError(f"RATHER_SIMD is {wanted!r}; it must be one of {', '.join(LEVELS)}")
+    if LEVELS.index(wanted) > LEVELS.index(best):
+        raise InputError(f"RATHER_SIMD is {wanted!r}, but this processor offers {best!r} at most; unset it")
+    if wanted == "baseline":
+        return wanted, _core_baseline
+    return wanted, importlib.import_module(f"{__package__}._core_{wanted}")
+
+
+simd, core = _choose()
+
+FloatArray = npt.NDArray[np.float32]
+LOSSES = {"squared_hinge": 0, "hinge": 1, "logistic": 2}
+
+
+def threads(n_threads: int | None) -> int:
+    """Number of threads to use: all the cores this process may run on if None."""
+    if n_threads is None:
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    number("n_threads", n_threads, at_least=1, at_most=4096, integer=True)
+    return int(n_threads)
+
+
+def row_length(columns: int) -> int:
+    """Floats a row of a factor takes in memory: a whole number of cache lines."""
+    pad: int = core.ROW_PAD
+    return -(-columns // pad) * pad
+
+
+def factor(n_rows: int, columns: int) -> FloatArray:
+    """A zero matrix whose rows start on cache lines."""
+    ld = row_length(columns)
+    raw = np.zeros(n_rows * ld + 16, np.float32)
+    offset = (-raw.ctypes.data // 4) % 16
+    return raw[offset : offset + n_rows * ld].reshape(n_rows, ld)

@@ -1,0 +1,124 @@
+"""The optimisation problem of a factor model, and the passes over the data that every solver is made of.
+
+    F(U, V, b) = sum_t w_t L(s_ij - s_ik) + 1/2 sum_i p_i |u_i|^2 + 1/2 sum_j q_j |v_j|^2 + 1/2 sum_j beta_j b_j^2
+
+with s_ij = u_i . v_j + b_j for every comparison t = "i prefers j to k". The ridges are p_i = reg * (user shape),
+q_j = reg * (item shape) and beta_j = bias_reg * (item shape). In memory the bias is column r of V, against a column r
+of U that is fixed to 1 (0 without bias).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .native import LOSSES, FloatArray, core, factor
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """The shapes that the ridges of users and items have, before ``reg`` scales them."""
+
+    users: FloatArray
+    items: FloatArray
+
+
+def ridge_shapes(store: Any, user_power: float, item_power: float) -> Ridge:
+    """Shapes (count / c)^power with c = sum count^2 / sum count, the count as an average (user, item) entry sees it.
+
+    An item's count is the number of users who compared it, a user's the number of items they compared. The power 0 is
+    the plain ridge; 1/2 for items is the weighted trace norm for a popularity far from uniform.
+    """
+    users = np.diff(store.start).astype(np.float64)
+    items = np.bincount(store.item, minlength=store.n_items).astype(np.float64)
+
+    def shape(count: Any, power: float) -> FloatArray:
+        average = (count**2).sum() / max(count.sum(), 1.0)
+        return np.asarray((np.maximum(count, 1.0) / max(average, 1.0)) ** power, np.float32)
+
+    return Ridge(shape(users, user_power), shape(items, item_power))
+
+
+class Problem:
+    """A problem of a given rank, with the current factors and the scalars of every (user, item seen).
+
+    ``m`` are the scores, ``c`` the derivatives of the loss with respect to them, ``d`` the second derivatives'
+    diagonal. ``loss_value`` is the loss at ``m``; :meth:`refresh` brings all of them up to date with U and V.
+    """
+
+    def __init__(self, store: Any, *, rank: int, loss: str, bias: bool, ridge: Ridge, n_threads: int) -> None:
+        self.store = store
+        self.rank = rank
+        self.loss_name = loss
+        self.loss = LOSSES[loss]
+        self.delta = 0.0  # smoothing of the hinge
+        self.bias = bias
+        self.ridge = ridge
+        self.n_threads = n_threads
+        self.U = factor(store.n_users, rank + 1)
+        self.V = factor(store.n_items, rank + 1)
+        self.U[:, rank] = 1.0 if bias else 0.0
+        self.m, self.c, self.d = (np.zeros(store.n_entries, np.float32) for _ in range(3))
+        order = np.zeros(store.n_entries, np.uint32) if store.sweeps else None
+        self._state = core.State(self.m, self.c, self.d, order)
+        self.loss_value = 0.0
+
+    def set_reg(self, reg: float, bias_reg: float) -> None:
+        self.reg, self.bias_reg = reg, bias_reg
+        self.p = np.float32(reg) * self.ridge.users
+        self.q = np.float32(reg) * self.ridge.items
+        self.beta = np.float32(bias_reg) * self.ridge.items
+
+    # -- passes -------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Scores, loss and slopes at the current factors."""
+        core.scores(self.store, self.U, self.V, self.m, self.n_threads)
+        self.evaluate()
+
+    def evaluate(self) -> float:
+        """Loss and slopes at the current scores ``m``."""
+        self.loss_value = core.evaluate(self.store, self.loss, self.delta, self._state, self.n_threads)
+        return self.loss_value
+
+    def user_step(
+        self, *, newton_steps: int = 1, cg_steps: int = 5, cg_tol: float = 0.1, grad_tol: float = 0.0
+    ) -> float:
+        """Newton on every user, V fixed; returns the decrement: what the quadratic models said there was to gain."""
+        self.loss_value, _, decrement = core.user_step(
+            self.store, self.loss, self.delta, self.p, self.V, self.U, self.rank, self._state,
+            newton_steps, cg_steps, cg_tol, grad_tol, self.n_threads,
+        )  # fmt: skip
+        return float(decrement)
+
+    def item_step(self, *, cg_steps: int = 5, cg_tol: float = 0.1) -> float:
+        """One Newton-CG step on all items with U fixed; returns the decrement."""
+        self.loss_value, _, decrement = core.item_step(
+            self.store, self.loss, self.delta, self.q, self.beta, self.U, self.V, self.rank, self.loss_value,
+            self._state, cg_steps, cg_tol, self.n_threads,
+        )  # fmt: skip
+        return float(decrement)
+
+    # -- values -------------------------------------------------------------------------------------------------
+
+    def penalty(self) -> float:
+        """The three ridge terms."""
+        r = self.rank
+        users = (self.p.astype(np.float64) * _row_norms(self.U[:, :r])).sum()
+        items = (self.q.astype(np.float64) * _row_norms(self.V[:, :r])).sum()
+        biases = (self.beta.astype(np.float64) * self.V[:, r].astype(np.float64) ** 2).sum()
+        return 0.5 * float(users + items + biases)
+
+    def objective(self) -> float:
+        """F at the current factors with the true loss (a hinge is evaluated unsmoothed)."""
+        if self.delta == 0:
+            return self.loss_value + self.penalty()
+        order = np.zeros(self.store.n_entries, np.uint32) if self.store.sweeps else None
+        scratch = core.State(self.m, np.empty_like(self.c), np.empty_like(self.d), order)
+        return float(core.evaluate(self.store, self.loss, 0.0, scratch, self.n_threads)) + self.penalty()
+
+
+def _row_norms(A: FloatArray) -> Any:
+    return np.square(A, dtype=np.float64).sum(axis=1)

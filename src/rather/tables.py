@@ -1,0 +1,77 @@
+"""Small result tables: they print well, iterate, and turn into the kind of frame the user came with."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from . import frames
+
+
+class Table:
+    """Named columns of equal length, in order. Iterating gives named tuples.
+
+    Examples
+    --------
+    >>> table = Table({"item": np.array(["A", "B"], dtype=object), "score": np.array([1.5, -2.0])})
+    >>> table
+    item    score
+    A      1.5000
+    B     -2.0000
+    >>> [row.item for row in table]
+    ['A', 'B']
+    >>> table["score"].tolist()
+    [1.5, -2.0]
+    """
+
+    SHOWN = 20
+
+    def __init__(self, columns: dict[str, Any], frame_kind: str = "dict") -> None:
+        self.columns = columns
+        self.frame_kind = frame_kind
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, name: str) -> Any:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[Any]:
+        Row = namedtuple("Row", list(self.columns))  # type: ignore[misc]
+        return map(Row._make, zip(*(c.tolist() for c in self.columns.values()), strict=True))
+
+    def to_frame(self, kind: str | None = None) -> Any:
+        """The table as a 'pandas', 'polars' or 'pyarrow' table or a 'dict'; by default the kind the data came in."""
+        return frames.make(self.columns, kind or self.frame_kind)
+
+    def __repr__(self) -> str:
+        shown = {name: [_text(v) for v in c[: self.SHOWN].tolist()] for name, c in self.columns.items()}
+        widths = {name: max(map(len, [name, *texts])) for name, texts in shown.items()}
+        right = {name: c.dtype.kind in "if" for name, c in self.columns.items()}
+
+        def line(texts: list[str]) -> str:
+            cells = (t.rjust(widths[n]) if right[n] else t.ljust(widths[n]) for n, t in zip(shown, texts, strict=True))
+            return "  ".join(cells).rstrip()
+
+        lines = [line(list(shown)), *(line(list(row)) for row in zip(*shown.values(), strict=True))]
+        if len(self) > self.SHOWN:
+            lines.append(f"... {len(self):,} rows")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(_text(v))}</td>" for v in row) + "</tr>"
+            for row in zip(*(c[: self.SHOWN].tolist() for c in self.columns.values()), strict=True)
+        )
+        more = f"<p>{len(self):,} rows</p>" if len(self) > self.SHOWN else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, (float, np.floating)) else str(value)
