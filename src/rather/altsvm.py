@@ -115,7 +115,7 @@ class AltSVM(Estimator, FactorModel):
         start: str = "spectral",
         solver: str = "newton",
         max_iter: int = 30,
-        tol: float = 1e-3,
+        tol: float = 3e-4,
         n_threads: int | None = None,
         seed: int = 0,
         verbose: bool = False,
