@@ -85,40 +85,45 @@ inline void finish(Store& s) {
 
 }  // namespace detail
 
-// Every pair of a user's items whose ratings differ. user and item are codes in range; ratings are finite.
+// Every pair of a user's items whose ratings differ; a user with no such pair has no entries. user and item are codes
+// in range; ratings are finite.
 inline Store store_from_ratings(std::int32_t n_users, std::int32_t n_items, std::int64_t n, const std::int32_t* user,
                                 const std::int32_t* item, const double* rating) {
   Store s;
   s.n_users = n_users;
   s.n_items = n_items;
   s.by_level = true;
-  s.start = detail::run_starts(user, n, n_users);
   struct Rated {
     double rating;
     std::int32_t item;
   };
+  std::vector<std::int64_t> row = detail::run_starts(user, n, n_users);
   std::vector<Rated> rated(n);
   {
-    std::vector<std::int64_t> next(s.start.begin(), s.start.end() - 1);
+    std::vector<std::int64_t> next(row.begin(), row.end() - 1);
     for (std::int64_t e = 0; e < n; ++e) rated[next[user[e]]++] = {rating[e], item[e]};
   }
-  s.item.resize(n);
+  s.item.reserve(n);
+  s.start.assign(n_users + 1, 0);
   s.level_start.assign(n_users + 1, 0);
   for (std::int64_t i = 0; i < n_users; ++i) {
-    std::int64_t begin = s.start[i], end = s.start[i + 1];
-    std::sort(rated.begin() + begin, rated.begin() + end, [](const Rated& a, const Rated& b) {
+    auto first = rated.begin() + row[i], last = rated.begin() + row[i + 1];
+    std::sort(first, last, [](const Rated& a, const Rated& b) {
       return a.rating != b.rating ? a.rating < b.rating : a.item < b.item;
     });
-    std::int64_t below = 0;
-    for (std::int64_t e = begin; e < end; ++e) {
-      s.item[e] = rated[e].item;
-      if (e + 1 == end || rated[e + 1].rating != rated[e].rating) {
-        std::int64_t reached = e + 1 - begin;
-        s.level_end.push_back(static_cast<std::int32_t>(reached));
-        s.n_comparisons += (reached - below) * below;
-        below = reached;
+    if (first != last && first->rating != (last - 1)->rating) {
+      std::int64_t below = 0;
+      for (auto at = first; at != last; ++at) {
+        s.item.push_back(at->item);
+        if (at + 1 == last || at[1].rating != at->rating) {
+          std::int64_t reached = at + 1 - first;
+          s.level_end.push_back(static_cast<std::int32_t>(reached));
+          s.n_comparisons += (reached - below) * below;
+          below = reached;
+        }
       }
     }
+    s.start[i + 1] = static_cast<std::int64_t>(s.item.size());
     s.level_start[i + 1] = static_cast<std::int64_t>(s.level_end.size());
   }
   detail::finish(s);

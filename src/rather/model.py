@@ -255,8 +255,9 @@ def solve_users(problem: Problem) -> None:
 
 def seen_items(comparisons: Comparisons) -> tuple[Any, Any]:
     """(starts, items): the items each user is known to have met: clicked, rated or compared."""
-    if comparisons.clicks is not None:
-        return row_starts(comparisons.clicks.user, comparisons.n_users), comparisons.clicks.item
+    source = comparisons.clicks or comparisons.ratings
+    if source is not None:
+        return row_starts(source.user, comparisons.n_users), source.item
     return comparisons.store.start, comparisons.store.item
 
 

@@ -37,10 +37,11 @@ class Newton:
 
     def state(self) -> dict[str, Any]:
         """Arrays to save, beside U and V, to resume from here."""
-        return {}
+        return {"m": self.problem.m}  # scores carried along differ in their last bits from scores computed anew
 
     def restore(self, state: dict[str, Any], rounds_done: int) -> None:
         self.rounds_done = rounds_done
         if self.problem.loss == LOSSES["hinge"] and rounds_done:
             self.problem.delta = HINGE_DELTAS[min(rounds_done, len(HINGE_DELTAS)) - 1]
-        self.problem.refresh()
+        self.problem.m[:] = state["m"]
+        self.problem.evaluate()

@@ -1,0 +1,50 @@
+# make demo, make test, make lint, make bench: each does all the set-up it needs on a fresh machine.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(wildcard native/*) CMakeLists.txt pyproject.toml
+
+.PHONY: demo test lint format bench sanitize clean
+.DEFAULT_GOAL := help
+
+help: ## This list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/installed ## Set up, then run the demonstration
+	$(BIN)/rather demo
+
+test: $(VENV)/installed-dev lint ## Set up, then lint and run all tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed-dev ## ruff, mypy and clang-format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror native/*
+
+format: $(VENV)/installed-dev ## Put every file into the house format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i native/*
+
+bench: $(VENV)/installed-dev ## Measure quality and speed on the data sets under $$RATHER_DATA
+	$(BIN)/python benchmarks/movielens.py
+	$(BIN)/python benchmarks/letterboxd.py
+
+sanitize: $(VENV)/installed-dev ## Run the tests of the core under the address, undefined-behaviour and thread sanitizers
+	PYTHON=$(BIN)/python bash scripts/sanitize
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/ready:
+	PYTHON=$(PYTHON) bash scripts/prepare $(VENV)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/ready $(SOURCES)
+	$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/ready $(SOURCES)
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $@ $(VENV)/installed

@@ -1,0 +1,18 @@
+"""Shared fixtures; puts reference.py on the path of the tests."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="session")
+def data():
+    """The folder of real data sets; tests that need it are skipped where it is absent."""
+    folder = os.environ.get("RATHER_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("set RATHER_DATA to the folder with the data sets")
+    return Path(folder)

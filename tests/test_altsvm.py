@@ -1,0 +1,181 @@
+"""The estimator: its contract, how a fit ends, goes on and is tuned, and how sure it is."""
+
+import os
+import signal
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import rather
+from rather import AltSVM, InputError, simulate
+
+
+@pytest.fixture(scope="module")
+def world():
+    return simulate(n_users=200, n_items=50, rank=2, per_user=40, seed=0)
+
+
+def test_scikit_learn_contract(world):
+    """clone copies parameters and no state; set_params changes them; an unknown name is refused."""
+    model = AltSVM(rank=3, reg=5.0, seed=2).fit(world.comparisons)
+    copy = clone(model)
+    assert copy.get_params() == model.get_params() and not hasattr(copy, "U_")
+    assert copy.set_params(rank=7).get_params()["rank"] == 7
+    with pytest.raises(InputError, match="no parameter 'ranks'"):
+        copy.set_params(ranks=7)
+    assert repr(AltSVM(rank=3)) == "AltSVM(rank=3)"
+
+
+def test_integer_triples(world):
+    """fit(X, y) with the paper's Omega and Y is the same fit as the votes it encodes."""
+    pairs = world.comparisons.pairs()
+    flip = np.random.default_rng(0).random(len(pairs.user)) < 0.5
+    X = np.c_[pairs.user, np.where(flip, pairs.loser, pairs.winner), np.where(flip, pairs.winner, pairs.loser)]
+    a = AltSVM(rank=3).fit(X, np.where(flip, -1, 1))
+    b = AltSVM(rank=3).fit(world.comparisons)
+    np.testing.assert_array_equal(a.item_factors_, b.item_factors_)
+    assert a.users_.tolist() == list(range(200))
+
+
+def test_recovers_the_truth(world):
+    """On simulated data the fit comes most of the way from a coin to the best attainable accuracy."""
+    model = AltSVM(rank=4).fit(world.comparisons)
+    accuracy = rather.pairwise_accuracy(model, world.test())
+    assert (accuracy - 0.5) / (world.best_accuracy - 0.5) > 0.85
+
+
+def test_history_and_stopping(world):
+    """The objective never rises, the fit stops at its tolerance, and a smaller one takes more rounds."""
+    model = AltSVM(rank=4, tol=1e-3).fit(world.comparisons)
+    objectives = [h["objective"] for h in model.history_]
+    assert all(b <= a * (1 + 1e-6) for a, b in pairwise(objectives))
+    assert model.converged_ and model.history_[-1]["gap"] <= 1e-3 < model.history_[-2]["gap"]
+    longer = AltSVM(rank=4, tol=1e-5, max_iter=100).fit(world.comparisons)
+    assert len(longer.history_) > len(model.history_)
+    assert [h["round"] for h in longer.history_] == list(range(1, len(longer.history_) + 1))
+    cut = AltSVM(rank=4, tol=0, max_iter=2).fit(world.comparisons)
+    assert len(cut.history_) == 2 and not cut.converged_
+
+
+def test_callback_stops(world):
+    """A callback sees every record and a usable model, and ends the fit by returning True."""
+    seen = []
+
+    def stop(model, record):
+        seen.append((record["round"], model.score("user 1", "item 1")[0]))
+        return record["round"] == 2
+
+    AltSVM(rank=4, tol=0, callback=stop).fit(world.comparisons)
+    assert [r for r, _ in seen] == [1, 2]
+
+
+@pytest.mark.parametrize("solver", ["newton", "sdca"])
+def test_interruption_keeps_the_best_so_far(world, solver):
+    """Ctrl-C ends the fit with a warning; the model is that of the rounds completed."""
+
+    def interrupt(model, record):
+        if record["round"] == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.warns(UserWarning, match="interrupted after 2 rounds"):
+        model = AltSVM(rank=4, tol=0, solver=solver, callback=interrupt, n_threads=1).fit(world.comparisons)
+    assert model.interrupted_ and len(model.history_) == 2
+    plain = AltSVM(rank=4, tol=0, solver=solver, max_iter=2, n_threads=1).fit(world.comparisons)
+    np.testing.assert_array_equal(model.user_factors_, plain.user_factors_)
+
+
+@pytest.mark.parametrize(("solver", "loss"), [("newton", "squared_hinge"), ("newton", "hinge"), ("sdca", "logistic")])
+def test_checkpoint_resumes_to_the_same_bits(world, solver, loss, tmp_path):
+    """A fit killed after round 3 and resumed ends where an uninterrupted one does, bit for bit."""
+    params = {"rank": 4, "tol": 0, "solver": solver, "loss": loss, "n_threads": 1}
+    whole = AltSVM(max_iter=6, **params).fit(world.comparisons)
+    path = tmp_path / "fit.checkpoint"
+
+    def kill(model, record):
+        if record["round"] == 3:
+            raise MemoryError("killed")
+
+    with pytest.raises(MemoryError):
+        AltSVM(max_iter=6, callback=kill, checkpoint=path, **params).fit(world.comparisons)
+    resumed = AltSVM(max_iter=6, checkpoint=path, **params).fit(world.comparisons)
+    assert len(resumed.history_) == 6
+    np.testing.assert_array_equal(whole.user_factors_, resumed.user_factors_)
+    np.testing.assert_array_equal(whole.item_factors_, resumed.item_factors_)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_warm_start(world):
+    """A second fit from the first one's factors needs fewer rounds; other ids are refused."""
+    model = AltSVM(rank=4, tol=1e-4, max_iter=100).fit(world.comparisons)
+    cold = len(model.history_)
+    model.set_params(warm_start=True).fit(world.comparisons)
+    assert len(model.history_) < cold
+    other = simulate(n_users=10, n_items=5, per_user=10)
+    with pytest.raises(InputError, match="same users, items and rank"):
+        model.fit(other.comparisons)
+
+
+def test_reg_rule_scales_with_the_data(world):
+    """Every comparison given twice doubles the noise level, and so the default reg: the fit is the same."""
+    pairs = world.comparisons.pairs()
+    twice = world.comparisons._like(pairs=pairs.take(np.repeat(np.arange(len(pairs.user)), 2)))
+    once, doubled = AltSVM(rank=3).fit(world.comparisons), AltSVM(rank=3).fit(twice)
+    assert doubled.reg_ == pytest.approx(2 * once.reg_, rel=1e-4)
+    a, b = (m.user_factors_ @ m.item_factors_.T for m in (once, doubled))
+    np.testing.assert_allclose(a, b, atol=2e-2 * np.abs(a).max())
+
+
+def test_reg_cv(world):
+    """reg="cv" picks the value with the best held-out accuracy, and does not lose to a bad fixed one."""
+    model = AltSVM(rank=4, reg="cv").fit(world.comparisons)
+    best = max(model.cv_results_, key=lambda r: r["accuracy"])
+    assert len(model.cv_results_) >= 3 and best["accuracy"] > 0.6
+    bad = AltSVM(rank=4, reg=model.reg_ / 50).fit(world.comparisons)
+    test = world.test()
+    assert rather.pairwise_accuracy(model, test) > rather.pairwise_accuracy(bad, test)
+
+
+def test_cv_holds_out_items_of_ratings():
+    """With ratings, whole items are held out of a user's row, so no held-out item is in training for that user."""
+    rng = np.random.default_rng(0)
+    ratings = {
+        "user": np.repeat(np.arange(30), 20),
+        "item": np.tile(np.arange(20), 30),
+        "rating": rng.integers(1, 6, 600),
+    }
+    comparisons = rather.Comparisons.from_ratings(ratings)
+    train, test = comparisons.split(0.2, seed=0, by="items")
+    pairs = {tuple(p) for r in (train.ratings,) for p in zip(r.user, r.item, strict=True)}
+    assert not pairs & set(zip(test.ratings.user, test.ratings.item, strict=True))
+    assert len(AltSVM(rank=2, reg="cv").fit(comparisons).cv_results_) >= 3
+
+
+def test_plain_is_the_papers_model(world):
+    """AltSVM.plain() has no bias and one ridge for all."""
+    model = AltSVM.plain(rank=3, max_iter=3, n_threads=1).fit(world.comparisons)
+    assert not model.item_bias_.any()
+    assert model.get_params()["solver"] == "sdca"
+
+
+def test_probability_is_calibrated(world):
+    """Among fresh comparisons given probability p, about p of the winners were right."""
+    model = AltSVM(rank=4).fit(world.comparisons)
+    test = world.test(40_000).pairs()
+    swap = np.random.default_rng(0).random(len(test.user)) < 0.5
+    left, right = np.where(swap, test.loser, test.winner), np.where(swap, test.winner, test.loser)
+    p = model.probability(model.users_[test.user], model.items_[left], model.items_[right])
+    for low in np.arange(0, 1, 0.1):
+        inside = (p >= low) & (p < low + 0.1)
+        if inside.sum() > 500:
+            assert (~swap)[inside].mean() == pytest.approx(p[inside].mean(), abs=0.06)
+
+
+def test_item_power_and_user_power(world):
+    """The ridges take the shape asked for."""
+    store = world.comparisons.store
+    shapes = rather.problem.ridge_shapes(store, 0.0, 1.0)
+    counts = np.bincount(store.item, minlength=store.n_items)
+    np.testing.assert_allclose(shapes.items, counts / ((counts**2).sum() / counts.sum()), rtol=1e-5)
+    assert (shapes.users == 1).all()
