@@ -47,10 +47,11 @@ std::string best_instruction_set() {
 #endif
 }
 
-struct State {  // the scalars of a fit, over the store's entries
+struct State {  // the scalars of a fit and the users' weights
   InOut<float> m, c, d;
   std::optional<InOut<std::uint32_t>> order;
-  Scalars scalars() const { return {m.data(), c.data(), d.data(), order ? order->data() : nullptr}; }
+  In<float> weight;
+  Scalars scalars() const { return {m.data(), c.data(), d.data(), order ? order->data() : nullptr, weight.data()}; }
 };
 
 using Report = std::tuple<double, double, double>;
@@ -80,20 +81,22 @@ double evaluate_(const Store& s, int loss, float delta, const State& z, int n_th
                    [&](auto kind) { return evaluate(kind, s, z.scalars(), n_threads); });
 }
 
-DualReport sdca_users_(const Store& s, int loss, In<float> p, In<float> V, InOut<float> U, InOut<float> alpha,
-                       std::int64_t rank, std::int64_t updates, std::uint64_t seed, int n_threads) {
+DualReport sdca_users_(const Store& s, int loss, In<float> weight, In<float> p, In<float> V, InOut<float> U,
+                       InOut<float> alpha, std::int64_t rank, std::int64_t updates, std::uint64_t seed, int n_threads) {
   HalfReport r = with_loss(static_cast<LossKind>(loss), 0, [&](auto kind) {
     return sdca_users(kind, s, p.data(), V.data(), U.data(), alpha.data(), U.shape(1), rank,
-                      DualOptions{updates, seed, n_threads});
+                      DualOptions{weight.data(), updates, seed, n_threads});
   });
   return {r.loss, r.ridge, r.gap, r.gap_before};
 }
 
-DualReport sdca_items_(const Store& s, int loss, In<float> q, In<float> beta_ridge, In<float> U, InOut<float> V,
-                       InOut<float> beta, std::int64_t rank, std::int64_t updates, std::uint64_t seed, int n_threads) {
+DualReport sdca_items_(const Store& s, int loss, In<float> weight, In<float> q, In<float> beta_ridge, In<float> U,
+                       InOut<float> V, InOut<float> beta, std::int64_t rank, std::int64_t updates, std::uint64_t seed,
+                       int n_threads) {
   ItemRidge ridge{q.data(), beta_ridge.data(), rank, static_cast<std::int64_t>(V.shape(1))};
   HalfReport r = with_loss(static_cast<LossKind>(loss), 0, [&](auto kind) {
-    return sdca_items(kind, s, ridge, U.data(), V.data(), beta.data(), DualOptions{updates, seed, n_threads});
+    return sdca_items(kind, s, ridge, U.data(), V.data(), beta.data(),
+                      DualOptions{weight.data(), updates, seed, n_threads});
   });
   return {r.loss, r.ridge, r.gap, r.gap_before};
 }
@@ -130,6 +133,9 @@ NB_MODULE(RATHER_MODULE, m) {
       nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), Release());
 
   m.def(
+      "comparisons_per_user", [](const Store& s, InOut<double> out) { comparisons_per_user(s, out.data()); },
+      Release());
+  m.def(
       "sample_clicks",
       [](In<std::int64_t> start, In<std::int32_t> clicked, std::int32_t n_items, std::int64_t per_user,
          std::uint64_t seed, InOut<std::int32_t> winner, InOut<std::int32_t> loser, int n_threads) {
@@ -148,10 +154,9 @@ NB_MODULE(RATHER_MODULE, m) {
   nb::class_<State>(m, "State")
       .def(
           "__init__",
-          [](State* self, InOut<float> m, InOut<float> c, InOut<float> d, std::optional<InOut<std::uint32_t>> order) {
-            new (self) State{m, c, d, order};
-          },
-          nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+          [](State* self, InOut<float> m, InOut<float> c, InOut<float> d, std::optional<InOut<std::uint32_t>> order,
+             In<float> weight) { new (self) State{m, c, d, order, weight}; },
+          nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
   m.def("user_step", &user_step_, Release());
   m.def("item_step", &item_step_, Release());
   m.def("evaluate", &evaluate_, Release());

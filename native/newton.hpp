@@ -34,24 +34,37 @@ struct StepOptions {
   int n_threads = 1;
 };
 
-struct Scalars {  // over the store's entries; `order` is null when no user is swept
+struct Scalars {  // m, c, d and order are over the store's entries, weight over its users
   float *m, *c, *d;
-  std::uint32_t* order;
+  std::uint32_t* order;  // null when no user is swept
+  const float* weight;   // a factor on all comparisons of a user
 };
 
 // One user's comparisons and the scores they are evaluated at, in padded buffers.
 template <class Loss>
 class UserLoss {
  public:
-  // `order` is where a swept user's sorted order is kept between calls.
-  UserLoss(const Loss& loss, const Store& s, std::int64_t i, std::uint32_t* order)
-      : loss_(loss), s_(s), i_(i), order_(order) {}
+  // All results are multiplied by `weight`; `order` is where a swept user's sorted order is kept between calls.
+  UserLoss(const Loss& loss, const Store& s, std::int64_t i, float weight, std::uint32_t* order)
+      : loss_(loss), s_(s), i_(i), weight_(weight), order_(order) {}
 
   static bool swept(const Store& s, std::int64_t i) {
     return !std::is_same_v<Loss, Logistic> && s.by_level && s.entries(i) >= Sweep::kFrom;
   }
 
   double slopes(const float* m, float* c, float* d) const {
+    double value = unweighted_slopes(m, c, d);
+    for (std::int32_t k = 0; k < s_.entries(i_); ++k) c[k] *= weight_, d[k] *= weight_;
+    return weight_ * value;
+  }
+
+  void curvature(const float* m, const float* x, float* h) const {
+    unweighted_curvature(m, x, h);
+    for (std::int32_t k = 0; k < s_.entries(i_); ++k) h[k] *= weight_;
+  }
+
+ private:
+  double unweighted_slopes(const float* m, float* c, float* d) const {
     if (!s_.by_level) return Pairs(s_, i_).slopes(loss_, m, c, d);
     if constexpr (!std::is_same_v<Loss, Logistic>)
       if (swept(s_, i_)) {
@@ -62,17 +75,17 @@ class UserLoss {
     return Levels(s_, i_).slopes(loss_, m, c, d);
   }
 
-  void curvature(const float* m, const float* x, float* h) const {
+  void unweighted_curvature(const float* m, const float* x, float* h) const {
     if (!s_.by_level) return Pairs(s_, i_).curvature(loss_, m, x, h);
     if constexpr (!std::is_same_v<Loss, Logistic>)
       if (swept(s_, i_)) return Sweep(s_, i_).curvature(loss_, m, order_, x, h);
     Levels(s_, i_).curvature(loss_, m, x, h);
   }
 
- private:
   const Loss& loss_;
   const Store& s_;
   std::int64_t i_;
+  float weight_;
   std::uint32_t* order_;
 };
 
@@ -121,13 +134,13 @@ struct StepReport {
 // Minimises over one user's u from where it stands; leaves m, c, d of the final u in the scratch.
 // `free` is the number of leading coordinates that may move.
 template <class Loss>
-StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, double p_i, const float* V, std::int64_t ld,
-                      std::int64_t free, float* u, const StepOptions& options, Scratch& w) {
+StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float weight, double p_i, const float* V,
+                      std::int64_t ld, std::int64_t free, float* u, const StepOptions& options, Scratch& w) {
   const std::int32_t n = s.entries(i);
   const std::int32_t* items = s.item.data() + s.start[i];
   for (std::int32_t k = 0; k < n; ++k) std::copy_n(V + items[k] * ld, ld, w.W.data() + k * ld);
   const float* W = w.W.data();
-  UserLoss<Loss> user(loss, s, i, w.order.data());
+  UserLoss<Loss> user(loss, s, i, weight, w.order.data());
   StepReport report;
 
   dots(W, Direct{}, n, ld, u, w.m.data());
@@ -209,7 +222,7 @@ StepReport user_step(const Loss& loss, const Store& s, const float* p, const flo
     Scratch& w = work[thread];
     std::int64_t last = std::min<std::int64_t>(s.n_users, (chunk + 1) * kUserChunk);
     for (std::int64_t i = chunk * kUserChunk; i < last; ++i) {
-      StepReport one = solve_user(loss, s, i, p[i], V, ld, free, U + i * ld, options, w);
+      StepReport one = solve_user(loss, s, i, z.weight[i], p[i], V, ld, free, U + i * ld, options, w);
       std::copy_n(w.m.data(), s.entries(i), z.m + s.start[i]);
       std::copy_n(w.c.data(), s.entries(i), z.c + s.start[i]);
       std::copy_n(w.d.data(), s.entries(i), z.d + s.start[i]);
@@ -246,8 +259,8 @@ double evaluate(const Loss& loss, const Store& s, const Scalars& z, int n_thread
     for (std::int64_t i = first; i < last; ++i) {
       std::int64_t e = s.start[i], n = s.entries(i);
       std::copy_n(z.m + e, n, w.m.data());
-      total +=
-          UserLoss<Loss>(loss, s, i, z.order ? z.order + e : w.order.data()).slopes(w.m.data(), w.c.data(), w.d.data());
+      total += UserLoss<Loss>(loss, s, i, z.weight[i], z.order ? z.order + e : w.order.data())
+                   .slopes(w.m.data(), w.c.data(), w.d.data());
       std::copy_n(w.c.data(), n, z.c + e);
       std::copy_n(w.d.data(), n, z.d + e);
     }
@@ -362,7 +375,8 @@ StepReport item_step(const Loss& loss, const Store& s, const ItemRidge& ridge, c
         std::int64_t e = s.start[i], n = s.entries(i);
         std::copy_n(z.m + e, n, w.m.data());
         dots(p.data(), s.item.data() + e, n, ld, U + i * ld, w.x.data());
-        UserLoss<Loss>(loss, s, i, z.order ? z.order + e : nullptr).curvature(w.m.data(), w.x.data(), w.h.data());
+        UserLoss<Loss>(loss, s, i, z.weight[i], z.order ? z.order + e : nullptr)
+            .curvature(w.m.data(), w.x.data(), w.h.data());
         std::copy_n(w.x.data(), n, x.data() + e);
         std::copy_n(w.h.data(), n, h.data() + e);
       }

@@ -38,7 +38,7 @@ struct Comparison {
 // Numbers every comparison of a store, written down or not, from 0 to n_comparisons - 1, users in order.
 class Numbering {
  public:
-  explicit Numbering(const Store& s) : s_(s), first_(s.n_users + 1, 0) {
+  Numbering(const Store& s, const float* user_weight) : s_(s), user_weight_(user_weight), first_(s.n_users + 1, 0) {
     if (s.by_level) {
       before_level_.resize(s.level_end.size());
       for (std::int64_t i = 0; i < s.n_users; ++i) {
@@ -76,7 +76,9 @@ class Numbering {
     return {user, static_cast<std::int32_t>(below + rest / below), static_cast<std::int32_t>(rest % below)};
   }
 
-  float weight(std::int64_t t) const { return s_.weight.empty() ? 1.0f : s_.weight[t]; }
+  float weight(std::int64_t user, std::int64_t t) const {
+    return s_.weight.empty() ? user_weight_[user] : user_weight_[user] * s_.weight[t];
+  }
 
   // Calls f(t, winner, loser) for every comparison of a user, t ascending.
   template <class F>
@@ -93,11 +95,13 @@ class Numbering {
 
  private:
   const Store& s_;
+  const float* user_weight_;
   std::vector<std::int64_t> first_, before_level_;
   std::vector<std::int32_t> guide_;
 };
 
 struct DualOptions {
+  const float* user_weight;
   std::int64_t updates = 0;
   std::uint64_t seed = 0;
   int n_threads = 1;
@@ -125,7 +129,7 @@ double duality_gap(const Store& s, const Numbering& number, const float* U, cons
     for (std::int64_t i = first; i < last; ++i) {
       dots(V, s.item.data() + s.start[i], s.entries(i), ld, U + i * ld, m.data());
       number.each(i, [&](std::int64_t t, std::int32_t j, std::int32_t k) {
-        total += Loss::gap(a[t], double{m[j]} - m[k], number.weight(t));
+        total += Loss::gap(a[t], double{m[j]} - m[k], number.weight(i, t));
       });
     }
     return total;
@@ -133,10 +137,11 @@ double duality_gap(const Store& s, const Numbering& number, const float* U, cons
 }
 
 template <class Loss>
-double loss_at(const Loss& loss, const Store& s, const float* U, const float* V, std::int64_t ld, int n_threads) {
+double loss_at(const Loss& loss, const Store& s, const float* weight, const float* U, const float* V, std::int64_t ld,
+               int n_threads) {
   std::vector<float> m(s.n_entries()), c(s.n_entries()), d(s.n_entries());
   scores(s, U, V, ld, m.data(), n_threads);
-  return evaluate(loss, s, Scalars{m.data(), c.data(), d.data(), nullptr}, n_threads);
+  return evaluate(loss, s, Scalars{m.data(), c.data(), d.data(), nullptr, weight}, n_threads);
 }
 
 // The factor that the duals define: rows of U, or rows of V with the bias.
@@ -188,7 +193,7 @@ RATHER_RACES_ON_PURPOSE void user_updates(const Loss&, const Store& s, const Num
     }
     float bias = vj[free] - vk[free];
     double xx = std::max(0.0, (double{sum(norm)} - double{bias} * bias) / p[at.user]);
-    double before = alpha[t], after = Loss::step(before, sum(margin), xx, number.weight(t));
+    double before = alpha[t], after = Loss::step(before, sum(margin), xx, number.weight(at.user, t));
     alpha[t] = static_cast<float>(after);
     // The bias column of U is fixed: what the vector update adds to it is taken out again.
     float fixed = u[free];
@@ -214,7 +219,7 @@ RATHER_RACES_ON_PURPOSE void item_updates(const Loss&, const Store& s, const Num
     for (std::int64_t c = 0; c < ld; c += kLanes) margin += load(u + c) * (load(vj + c) - load(vk + c));
     float one = u[free] * u[free];
     double xx = uu[at.user] * (1.0 / ridge.q[j] + 1.0 / ridge.q[k]) + one * (1.0 / ridge.beta[j] + 1.0 / ridge.beta[k]);
-    double before = beta[t], after = Loss::step(before, sum(margin), xx, number.weight(t));
+    double before = beta[t], after = Loss::step(before, sum(margin), xx, number.weight(at.user, t));
     beta[t] = static_cast<float>(after);
     float change = static_cast<float>(after - before);
     float bj = vj[free] + change * u[free] / ridge.beta[j], bk = vk[free] - change * u[free] / ridge.beta[k];
@@ -244,7 +249,7 @@ HalfReport sdca_items(const Loss& loss, const Store& s, const ItemRidge& ridge, 
                       const DualOptions& options) {
   const std::int64_t ld = ridge.ld;
   const int n_threads = options.n_threads;
-  Numbering number(s);
+  Numbering number(s, options.user_weight);
   std::vector<float> uu(s.n_users);
   for (std::int64_t i = 0; i < s.n_users; ++i)
     uu[i] = static_cast<float>(dot_double(U + i * ld, U + i * ld, ridge.free));
@@ -256,7 +261,7 @@ HalfReport sdca_items(const Loss& loss, const Store& s, const ItemRidge& ridge, 
   });
   rebuild_items(s, number, beta, ridge, U, V, n_threads);
   report.gap = duality_gap<Loss>(s, number, U, V, ld, beta, n_threads);
-  report.loss = loss_at(loss, s, U, V, ld, n_threads);
+  report.loss = loss_at(loss, s, options.user_weight, U, V, ld, n_threads);
   report.ridge = ridge.half_inner(V, V, s.n_items, n_threads);
   return report;
 }
@@ -265,7 +270,7 @@ template <class Loss>
 HalfReport sdca_users(const Loss& loss, const Store& s, const float* p, const float* V, float* U, float* alpha,
                       std::int64_t ld, std::int64_t free, const DualOptions& options) {
   const int n_threads = options.n_threads;
-  Numbering number(s);
+  Numbering number(s, options.user_weight);
   HalfReport report;
   rebuild_users(s, number, alpha, p, V, U, ld, free, n_threads);
   report.gap_before = duality_gap<Loss>(s, number, U, V, ld, alpha, n_threads);
@@ -274,7 +279,7 @@ HalfReport sdca_users(const Loss& loss, const Store& s, const float* p, const fl
   });
   rebuild_users(s, number, alpha, p, V, U, ld, free, n_threads);
   report.gap = duality_gap<Loss>(s, number, U, V, ld, alpha, n_threads);
-  report.loss = loss_at(loss, s, U, V, ld, n_threads);
+  report.loss = loss_at(loss, s, options.user_weight, U, V, ld, n_threads);
   for (std::int64_t i = 0; i < s.n_users; ++i) report.ridge += 0.5 * p[i] * dot_double(U + i * ld, U + i * ld, free);
   return report;
 }

@@ -171,4 +171,22 @@ inline Store store_from_pairs(std::int32_t n_users, std::int32_t n_items, std::i
   return s;
 }
 
+// The number of comparisons of every user, or the sum of their weights.
+inline void comparisons_per_user(const Store& s, double* out) {
+  for (std::int64_t i = 0; i < s.n_users; ++i) {
+    out[i] = 0;
+    if (s.by_level) {
+      std::int64_t below = 0;
+      for (std::int64_t l = s.level_start[i]; l < s.level_start[i + 1]; ++l) {
+        out[i] += static_cast<double>((s.level_end[l] - below) * below);
+        below = s.level_end[l];
+      }
+    } else if (s.weight.empty()) {
+      out[i] = static_cast<double>(s.pair_start[i + 1] - s.pair_start[i]);
+    } else {
+      for (std::int64_t t = s.pair_start[i]; t < s.pair_start[i + 1]; ++t) out[i] += s.weight[t];
+    }
+  }
+}
+
 }  // namespace rather

@@ -5,7 +5,7 @@ import pytest
 
 from rather import Comparisons
 from rather.native import core, factor
-from rather.problem import Problem, ridge_shapes
+from rather.problem import Problem, scales
 from reference import LOSSES, entry_pairs, objective, smoothed_hinge
 
 
@@ -33,9 +33,9 @@ KINDS = {
 }
 
 
-def make_problem(comparisons, loss, rank=5, bias=True, n_threads=2, reg=3.0):
-    ridge = ridge_shapes(comparisons.store, 0.3, 0.5)
-    problem = Problem(comparisons.store, rank=rank, loss=loss, bias=bias, ridge=ridge, n_threads=n_threads)
+def make_problem(comparisons, loss, rank=5, bias=True, n_threads=2, reg=3.0, balance=0.0):
+    scaled = scales(comparisons.store, user_power=0.3, item_power=0.5, balance=balance)
+    problem = Problem(comparisons.store, rank=rank, loss=loss, bias=bias, scales=scaled, n_threads=n_threads)
     problem.set_reg(reg, 2 * reg)
     rng = np.random.default_rng(5)
     problem.U[:, :rank] = rng.normal(0, 0.5, (problem.store.n_users, rank))

@@ -10,7 +10,7 @@ from rather import AltSVM, Comparisons, simulate
 from rather.model import solve_users
 from rather.native import core
 from rather.newton import Newton
-from rather.problem import Problem, ridge_shapes
+from rather.problem import Problem, scales
 from rather.sdca import Sdca
 from rather.start import spectral, uniform
 from reference import LOSSES, objective
@@ -55,7 +55,17 @@ def test_user_half_against_scikit_learn(loss):
     problem.U[:, : problem.rank] = 0
     alpha = np.zeros(len(comparisons), np.float32)
     *_, gap, _ = core.sdca_users(
-        problem.store, problem.loss, problem.p, problem.V, problem.U, alpha, problem.rank, 400 * len(comparisons), 1, 1
+        problem.store,
+        problem.loss,
+        problem.scales.user_weight,
+        problem.p,
+        problem.V,
+        problem.U,
+        alpha,
+        problem.rank,
+        400 * len(comparisons),
+        1,
+        1,
     )
     assert objective(comparisons, problem) == pytest.approx(best, rel=1e-4)
     assert 0 <= gap <= 1e-4 * best
@@ -97,7 +107,7 @@ def test_item_half(loss, kind):
     newton = objective(comparisons, problem)
     beta = np.zeros(len(comparisons), np.float32)
     *_, gap, _ = core.sdca_items(
-        problem.store, problem.loss, problem.q, problem.beta, problem.U, problem.V, beta, problem.rank,
+        problem.store, problem.loss, problem.scales.user_weight, problem.q, problem.beta, problem.U, problem.V, beta, problem.rank,
         300 * len(comparisons), 3, 1,
     )  # fmt: skip
     sdca = objective(comparisons, problem)
@@ -112,7 +122,14 @@ def test_solvers_agree(loss):
     ends = {}
     for name, solver, rounds in (("newton", Newton, 60), ("sdca", Sdca, 100)):
         store = world.comparisons.store
-        problem = Problem(store, rank=3, loss=loss, bias=True, ridge=ridge_shapes(store, 0, 0.5), n_threads=1)
+        problem = Problem(
+            store,
+            rank=3,
+            loss=loss,
+            bias=True,
+            scales=scales(store, user_power=0, item_power=0.5, balance=0),
+            n_threads=1,
+        )
         problem.set_reg(30.0, 60.0)
         uniform(problem, 0)
         run = solver(problem, 0)
@@ -168,7 +185,7 @@ def test_sdca_numbers_implied_and_written_comparisons_alike():
         problem = make_problem(c, "squared_hinge", n_threads=1)
         beta = np.zeros(len(c), np.float32)
         core.sdca_items(
-            problem.store, problem.loss, problem.q, problem.beta, problem.U, problem.V, beta, problem.rank,
+            problem.store, problem.loss, problem.scales.user_weight, problem.q, problem.beta, problem.U, problem.V, beta, problem.rank,
             100 * len(c), 3, 1,
         )  # fmt: skip
         ends.append(objective(comparisons, problem))
@@ -179,7 +196,14 @@ def test_above_the_critical_value_the_personal_part_is_zero():
     """For reg at the largest singular value of the scaled gradient at the global ranking, U = V = 0 stays optimal."""
     world = simulate(n_users=80, n_items=40, rank=2, per_user=30, seed=4)
     store = world.comparisons.store
-    problem = Problem(store, rank=4, loss="squared_hinge", bias=True, ridge=ridge_shapes(store, 0, 0.5), n_threads=1)
+    problem = Problem(
+        store,
+        rank=4,
+        loss="squared_hinge",
+        bias=True,
+        scales=scales(store, user_power=0, item_power=0.5, balance=0),
+        n_threads=1,
+    )
     problem.set_reg(1e9, 50.0)
     spectral(problem, 0)
     assert not problem.U[:, :4].any() and problem.V[:, 4].any()

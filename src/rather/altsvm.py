@@ -19,7 +19,7 @@ from .estimator import Estimator
 from .model import FactorModel, seen_items
 from .native import LOSSES, threads
 from .newton import Newton
-from .problem import Problem, Ridge, ridge_shapes
+from .problem import Problem, Scales, scales
 from .progress import Progress
 from .sdca import Sdca
 
@@ -54,6 +54,9 @@ class AltSVM(Estimator, FactorModel):
         takes 4 times the noise level.
     item_power, user_power : float
         How the ridge of an item grows with the number of users who compared it, and of a user with their items.
+    balance : float, optional
+        All comparisons of a user are weighted by (their number)^-balance. None: 0.5 for comparisons that come from
+        ratings or rankings (n of them imply about n^2 / 2 pairs, which are not n^2 / 2 independent answers), else 0.
     start : {"spectral", "uniform"}
         "spectral": the leading singular pairs of the gradient at the global ranking. "uniform": the random start of
         the authors' program.
@@ -112,6 +115,7 @@ class AltSVM(Estimator, FactorModel):
         bias: bool | float = True,
         item_power: float = 0.5,
         user_power: float = 0.0,
+        balance: float | None = None,
         start: str = "spectral",
         solver: str = "newton",
         max_iter: int = 30,
@@ -129,7 +133,7 @@ class AltSVM(Estimator, FactorModel):
     def plain(cls, **params: Any) -> AltSVM:
         """The paper's model to the letter: no bias, one ridge for all, its random start, its solver, rank 100."""
         published: dict[str, Any] = {
-            "rank": 100, "bias": False, "item_power": 0.0, "user_power": 0.0, "start": "uniform", "solver": "sdca",
+            "rank": 100, "bias": False, "item_power": 0.0, "user_power": 0.0, "balance": 0.0, "start": "uniform", "solver": "sdca",
         }  # fmt: skip
         return cls(**{**published, **params})
 
@@ -149,23 +153,36 @@ class AltSVM(Estimator, FactorModel):
         elif y is not None:
             raise InputError("y goes with integer triples X; comparisons already say who won")
         n_threads = threads(self.n_threads)
-        ridge = ridge_shapes(comparisons.store, self.user_power, self.item_power)
-        noise = start.noise_level(comparisons.store, loss=self.loss, ridge=ridge, n_threads=n_threads)
+        scaled = self._scales(comparisons)
+        noise = start.noise_level(comparisons.store, loss=self.loss, scales=scaled, n_threads=n_threads)
         fraction: float | None = None
         if self.reg == "cv":
             from .tuning import choose_fraction
 
             self.cv_results_, fraction = choose_fraction(self, comparisons)
-        problem = self._problem(comparisons.store, ridge, noise, fraction)
+        problem = self._problem(comparisons.store, scaled, noise, fraction)
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._run(problem, comparisons, began)
         self.slope_ = calibrate(problem, comparisons, self.seed)
         return self
 
-    def _problem(self, store: Any, ridge: Ridge, noise: float, fraction: float | None = None) -> Problem:
+    def _scales(self, comparisons: Comparisons) -> Scales:
+        return scales(
+            comparisons.store,
+            user_power=self.user_power,
+            item_power=self.item_power,
+            balance=self._balance(comparisons),
+        )
+
+    def _balance(self, comparisons: Comparisons) -> float:
+        if self.balance is not None:
+            return float(self.balance)
+        return 0.0 if comparisons.ratings is None else 0.5
+
+    def _problem(self, store: Any, scaled: Scales, noise: float, fraction: float | None = None) -> Problem:
         """The problem these parameters pose on a store; ``fraction`` (of the noise level) overrides ``reg``."""
         problem = Problem(
-            store, rank=int(self._rank), loss=self.loss, bias=self.bias is not False, ridge=ridge,
+            store, rank=int(self._rank), loss=self.loss, bias=self.bias is not False, scales=scaled,
             n_threads=threads(self.n_threads),
         )  # fmt: skip
         if fraction is None and not isinstance(self.reg, str) and self.reg is not None:
@@ -184,7 +201,7 @@ class AltSVM(Estimator, FactorModel):
             self.history_ = checkpoint.resume(solver)
         elif not (self.warm_start and self._warm_start(problem, comparisons)):
             STARTS[self.start](problem, self.seed)
-        self.loss_, self.ridge_ = self.loss, problem.reg
+        self.loss_, self.ridge_, self.balance_ = self.loss, problem.reg, self._balance(comparisons)
         self.frame_kind_ = comparisons.frame_kind
         self.seen_ = seen_items(comparisons)
         self._set_factors(comparisons.user_vocabulary, comparisons.item_vocabulary, problem.U, problem.V, problem.rank)
@@ -239,6 +256,8 @@ class AltSVM(Estimator, FactorModel):
         number("tol", self.tol, at_least=0)
         number("item_power", self.item_power, at_least=0, at_most=2)
         number("user_power", self.user_power, at_least=0, at_most=2)
+        if self.balance is not None:
+            number("balance", self.balance, at_least=0, at_most=1)
         number("seed", self.seed, at_least=0, at_most=2**63 - 1, integer=True)
         if isinstance(self.reg, str):
             if self.reg != "cv":

@@ -31,7 +31,7 @@ def calibrate(problem: Problem, comparisons: Comparisons, seed: int) -> float:
         return fit_slope(*_margins(problem, some))
     rest, aside = some.split(test=HELD_OUT, seed=seed, by="pairs" if comparisons.ratings is None else "items")
     again = Problem(
-        rest.store, rank=problem.rank, loss=problem.loss_name, bias=problem.bias, ridge=problem.ridge,
+        rest.store, rank=problem.rank, loss=problem.loss_name, bias=problem.bias, scales=problem.scales,
         n_threads=problem.n_threads,
     )  # fmt: skip
     again.V[:] = problem.V

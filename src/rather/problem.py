@@ -2,8 +2,8 @@
 
     F(U, V, b) = sum_t w_t L(s_ij - s_ik) + 1/2 sum_i p_i |u_i|^2 + 1/2 sum_j q_j |v_j|^2 + 1/2 sum_j beta_j b_j^2
 
-with s_ij = u_i . v_j + b_j for every comparison t = "i prefers j to k". The ridges are p_i = reg * (user shape),
-q_j = reg * (item shape) and beta_j = bias_reg * (item shape). In memory the bias is column r of V, against a column r
+with s_ij = u_i . v_j + b_j for every comparison t = "i prefers j to k", whose weight w_t includes the user's. The ridges
+are p_i = reg * (user shape), q_j = reg * (item shape) and beta_j = bias_reg * (item shape). In memory the bias is column r of V, against a column r
 of U that is fixed to 1 (0 without bias).
 """
 
@@ -18,18 +18,20 @@ from .native import LOSSES, FloatArray, core, factor
 
 
 @dataclass(frozen=True)
-class Ridge:
-    """The shapes that the ridges of users and items have, before ``reg`` scales them."""
+class Scales:
+    """How much each user and item counts: the shapes of the ridges before ``reg`` scales them, and users' weights."""
 
-    users: FloatArray
-    items: FloatArray
+    user_ridge: FloatArray
+    item_ridge: FloatArray
+    user_weight: FloatArray
 
 
-def ridge_shapes(store: Any, user_power: float, item_power: float) -> Ridge:
-    """Shapes (count / c)^power with c = sum count^2 / sum count, the count as an average (user, item) entry sees it.
+def scales(store: Any, *, user_power: float, item_power: float, balance: float) -> Scales:
+    """Ridges (count / c)^power with c = sum count^2 / sum count, the count as an average (user, item) entry sees it.
 
     An item's count is the number of users who compared it, a user's the number of items they compared. The power 0 is
-    the plain ridge; 1/2 for items is the weighted trace norm for a popularity far from uniform.
+    the plain ridge; 1/2 for items is the weighted trace norm for a popularity far from uniform. All comparisons of a
+    user are weighted by (their number)^-balance.
     """
     users = np.diff(store.start).astype(np.float64)
     items = np.bincount(store.item, minlength=store.n_items).astype(np.float64)
@@ -38,7 +40,14 @@ def ridge_shapes(store: Any, user_power: float, item_power: float) -> Ridge:
         average = (count**2).sum() / max(count.sum(), 1.0)
         return np.asarray((np.maximum(count, 1.0) / max(average, 1.0)) ** power, np.float32)
 
-    return Ridge(shape(users, user_power), shape(items, item_power))
+    comparisons = np.empty(store.n_users)
+    core.comparisons_per_user(store, comparisons)
+    return Scales(shape(users, user_power), shape(items, item_power), user_weight(comparisons, balance))
+
+
+def user_weight(comparisons: Any, balance: float) -> FloatArray:
+    """The weight that ``balance`` gives to the comparisons of users who made so many."""
+    return np.asarray(np.maximum(comparisons, 1.0) ** -balance, np.float32)
 
 
 class Problem:
@@ -48,28 +57,28 @@ class Problem:
     diagonal. ``loss_value`` is the loss at ``m``; :meth:`refresh` brings all of them up to date with U and V.
     """
 
-    def __init__(self, store: Any, *, rank: int, loss: str, bias: bool, ridge: Ridge, n_threads: int) -> None:
+    def __init__(self, store: Any, *, rank: int, loss: str, bias: bool, scales: Scales, n_threads: int) -> None:
         self.store = store
         self.rank = rank
         self.loss_name = loss
         self.loss = LOSSES[loss]
         self.delta = 0.0  # smoothing of the hinge
         self.bias = bias
-        self.ridge = ridge
+        self.scales = scales
         self.n_threads = n_threads
         self.U = factor(store.n_users, rank + 1)
         self.V = factor(store.n_items, rank + 1)
         self.U[:, rank] = 1.0 if bias else 0.0
         self.m, self.c, self.d = (np.zeros(store.n_entries, np.float32) for _ in range(3))
         order = np.zeros(store.n_entries, np.uint32) if store.sweeps else None
-        self._state = core.State(self.m, self.c, self.d, order)
+        self._state = core.State(self.m, self.c, self.d, order, scales.user_weight)
         self.loss_value = 0.0
 
     def set_reg(self, reg: float, bias_reg: float) -> None:
         self.reg, self.bias_reg = reg, bias_reg
-        self.p = np.float32(reg) * self.ridge.users
-        self.q = np.float32(reg) * self.ridge.items
-        self.beta = np.float32(bias_reg) * self.ridge.items
+        self.p = np.float32(reg) * self.scales.user_ridge
+        self.q = np.float32(reg) * self.scales.item_ridge
+        self.beta = np.float32(bias_reg) * self.scales.item_ridge
 
     # -- passes -------------------------------------------------------------------------------------------------
 
@@ -116,7 +125,7 @@ class Problem:
         if self.delta == 0:
             return self.loss_value + self.penalty()
         order = np.zeros(self.store.n_entries, np.uint32) if self.store.sweeps else None
-        scratch = core.State(self.m, np.empty_like(self.c), np.empty_like(self.d), order)
+        scratch = core.State(self.m, np.empty_like(self.c), np.empty_like(self.d), order, self.scales.user_weight)
         return float(core.evaluate(self.store, self.loss, 0.0, scratch, self.n_threads)) + self.penalty()
 
 

@@ -16,15 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from .native import FloatArray, core, factor
-from .problem import Problem, Ridge
+from .problem import Problem, Scales
 
 REG_FRACTION = 0.6  # of the noise level; best on held-out training ratings of MovieLens 1M at 20, 50 and 100 a user
 BIAS_FRACTION = 4.0
 
 
-def noise_level(store: Any, *, loss: str, ridge: Ridge, n_threads: int) -> float:
+def noise_level(store: Any, *, loss: str, scales: Scales, n_threads: int) -> float:
     """The largest singular value of the scaled gradient at zero with random signs."""
-    zero = Problem(store, rank=0, loss=loss, bias=False, ridge=ridge, n_threads=n_threads)
+    zero = Problem(store, rank=0, loss=loss, bias=False, scales=scales, n_threads=n_threads)
     zero.delta = 1.0  # the hinge's slope at margin 0 is 1 either way
     zero.evaluate()
     rng = np.random.default_rng(0)  # one rule for everybody, whatever the seed of the fit
@@ -34,9 +34,9 @@ def noise_level(store: Any, *, loss: str, ridge: Ridge, n_threads: int) -> float
     return float(values[0])
 
 
-def global_ranking(store: Any, *, loss: str, ridge: Ridge, bias_reg: float, n_threads: int) -> Problem:
+def global_ranking(store: Any, *, loss: str, scales: Scales, bias_reg: float, n_threads: int) -> Problem:
     """The problem of rank 0, solved: b alone."""
-    problem = Problem(store, rank=0, loss=loss, bias=True, ridge=ridge, n_threads=n_threads)
+    problem = Problem(store, rank=0, loss=loss, bias=True, scales=scales, n_threads=n_threads)
     problem.set_reg(1.0, bias_reg)
     if loss == "hinge":
         problem.delta = 0.5
@@ -53,7 +53,7 @@ def spectral(problem: Problem, seed: int) -> None:
     store, r, n_threads = problem.store, problem.rank, problem.n_threads
     if problem.bias:
         base = global_ranking(
-            store, loss=problem.loss_name, ridge=problem.ridge, bias_reg=problem.bias_reg, n_threads=n_threads
+            store, loss=problem.loss_name, scales=problem.scales, bias_reg=problem.bias_reg, n_threads=n_threads
         )
         problem.V[:, r] = base.V[:, 0]
     problem.refresh()
@@ -64,8 +64,8 @@ def spectral(problem: Problem, seed: int) -> None:
     values, left, right = _singular(store, entries, columns=r, iterations=3, rng=rng, n_threads=n_threads)
     shrunk = np.maximum(values - problem.reg, 0.0)
     root = np.sqrt(shrunk)
-    problem.U[:, :r] = left[:, :r] * root / np.sqrt(problem.ridge.users)[:, None]
-    problem.V[:, :r] = right[:, :r] * root / np.sqrt(problem.ridge.items)[:, None]
+    problem.U[:, :r] = left[:, :r] * root / np.sqrt(problem.scales.user_ridge)[:, None]
+    problem.V[:, :r] = right[:, :r] * root / np.sqrt(problem.scales.item_ridge)[:, None]
     scale = np.sqrt(_best_scale(problem, problem.reg * float(shrunk.sum())))
     problem.U[:, :r] *= np.float32(scale)
     problem.V[:, :r] *= np.float32(scale)
@@ -112,8 +112,9 @@ def _best_scale(problem: Problem, penalty: float) -> float:
 
 def _scaled_slopes(problem: Problem) -> FloatArray:
     """The entries of S: minus the slopes over the square roots of the ridges' shapes."""
-    store, ridge = problem.store, problem.ridge
-    scale = np.repeat(1 / np.sqrt(ridge.users), np.diff(store.start)) * (1 / np.sqrt(ridge.items))[store.item]
+    store, scales = problem.store, problem.scales
+    by_user = np.repeat(1 / np.sqrt(scales.user_ridge), np.diff(store.start))
+    scale = by_user * (1 / np.sqrt(scales.item_ridge))[store.item]
     return np.asarray(-problem.c * scale, np.float32)
 
 

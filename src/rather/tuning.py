@@ -11,7 +11,7 @@ from .comparisons import Comparisons
 from .metrics import accuracy_of_scores
 from .native import core, threads
 from .newton import Newton
-from .problem import Problem, ridge_shapes
+from .problem import Problem
 
 if TYPE_CHECKING:
     from .altsvm import AltSVM
@@ -30,14 +30,14 @@ def choose_fraction(model: AltSVM, comparisons: Comparisons) -> tuple[list[dict[
     by = "pairs" if comparisons.ratings is None else "items"
     train, test = comparisons.split(test=HELD_OUT, seed=model.seed, by=by)
     n_threads = threads(model.n_threads)
-    ridge = ridge_shapes(train.store, model.user_power, model.item_power)
-    noise = start.noise_level(train.store, loss=model.loss, ridge=ridge, n_threads=n_threads)
+    scaled = model._scales(train)
+    noise = start.noise_level(train.store, loss=model.loss, scales=scaled, n_threads=n_threads)
     results: list[dict[str, float]] = []
     best, best_accuracy, worse = start.REG_FRACTION, -1.0, 0
     problem: Problem | None = None
     for fraction in FRACTIONS:
         warm = problem
-        problem = model._problem(train.store, ridge, noise, fraction)
+        problem = model._problem(train.store, scaled, noise, fraction)
         start.spectral(problem, model.seed)
         if warm is not None and warm.V[:, : warm.rank].any():
             problem.U[:], problem.V[:] = warm.U, warm.V
