@@ -44,14 +44,14 @@ class AltSVM(Estimator, FactorModel):
     rank : int
         Length of the vectors. With the default ridge a larger rank than needed does no harm but time.
     reg : float, None or "cv"
-        None: 0.6 times the noise level, the largest singular value that the gradient at zero has once its signs are
-        random (see ``rather.start``). "cv": the best of a path of such fractions on held-out training data, ratings
-        held out by item. A number is used as it is. The value used is ``reg_``.
+        None: 1.7 times the scale of the data, the geometric mean of the typical norms of the rows and the columns of
+        the gradient at zero (see ``rather.start``). "cv": the best of a path of such factors on held-out training data,
+        ratings held out by item. A number is used as it is. The value used is ``reg_``.
     loss : {"squared_hinge", "hinge", "logistic"}
         max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
     bias : bool or float
         Whether items have a bias: a global ranking that the personal part deviates from. A number is its ridge; True
-        takes 4 times the noise level.
+        takes twice the typical absolute row sum of the gradient at zero.
     item_power, user_power : float
         How the ridge of an item grows with the number of users who compared it, and of a user with their items.
     balance : float, optional
@@ -133,7 +133,8 @@ class AltSVM(Estimator, FactorModel):
     def plain(cls, **params: Any) -> AltSVM:
         """The paper's model to the letter: no bias, one ridge for all, its random start, its solver, rank 100."""
         published: dict[str, Any] = {
-            "rank": 100, "bias": False, "item_power": 0.0, "user_power": 0.0, "balance": 0.0, "start": "uniform", "solver": "sdca",
+            "rank": 100, "bias": False, "item_power": 0.0, "user_power": 0.0, "balance": 0.0,
+            "start": "uniform", "solver": "sdca",
         }  # fmt: skip
         return cls(**{**published, **params})
 
@@ -152,15 +153,13 @@ class AltSVM(Estimator, FactorModel):
             comparisons = Comparisons.from_triples(comparisons, y)
         elif y is not None:
             raise InputError("y goes with integer triples X; comparisons already say who won")
-        n_threads = threads(self.n_threads)
         scaled = self._scales(comparisons)
-        noise = start.noise_level(comparisons.store, loss=self.loss, scales=scaled, n_threads=n_threads)
-        fraction: float | None = None
+        factor: float | None = None
         if self.reg == "cv":
-            from .tuning import choose_fraction
+            from .tuning import choose_factor
 
-            self.cv_results_, fraction = choose_fraction(self, comparisons)
-        problem = self._problem(comparisons.store, scaled, noise, fraction)
+            self.cv_results_, factor = choose_factor(self, comparisons)
+        problem = self._problem(comparisons.store, scaled, factor)
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._run(problem, comparisons, began)
         self.slope_ = calibrate(problem, comparisons, self.seed)
@@ -179,18 +178,18 @@ class AltSVM(Estimator, FactorModel):
             return float(self.balance)
         return 0.0 if comparisons.ratings is None else 0.5
 
-    def _problem(self, store: Any, scaled: Scales, noise: float, fraction: float | None = None) -> Problem:
-        """The problem these parameters pose on a store; ``fraction`` (of the noise level) overrides ``reg``."""
+    def _problem(self, store: Any, scaled: Scales, factor: float | None = None) -> Problem:
+        """The problem these parameters pose on a store; ``factor`` (times the scale of reg) overrides ``reg``."""
+        n_threads = threads(self.n_threads)
         problem = Problem(
-            store, rank=int(self._rank), loss=self.loss, bias=self.bias is not False, scales=scaled,
-            n_threads=threads(self.n_threads),
-        )  # fmt: skip
-        if fraction is None and not isinstance(self.reg, str) and self.reg is not None:
+            store, rank=int(self._rank), loss=self.loss, bias=self.bias is not False, scales=scaled, n_threads=n_threads
+        )
+        scale, bias_scale = start.reg_scales(store, loss=self.loss, scales=scaled, n_threads=n_threads)
+        if factor is None and not isinstance(self.reg, str) and self.reg is not None:
             reg = float(self.reg)
         else:
-            reg = (start.REG_FRACTION if fraction is None else fraction) * noise
-        bias_reg = start.BIAS_FRACTION * noise if isinstance(self.bias, bool) else float(self.bias)
-        problem.set_reg(reg, bias_reg)
+            reg = (start.REG_FACTOR if factor is None else factor) * scale
+        problem.set_reg(reg, start.BIAS_FACTOR * bias_scale if isinstance(self.bias, bool) else float(self.bias))
         return problem
 
     def _run(self, problem: Problem, comparisons: Comparisons, began: float) -> None:

@@ -31,15 +31,15 @@ class Sdca:
         and ``gap``: the gaps that the halves began with, over the objective. Those go to zero only as the alternation
         itself converges.
         """
-        problem = self.problem
+        problem, weight = self.problem, self.problem.scales.user_weight
         n = problem.store.n_comparisons
         _, item_ridge, item_gap, item_before = core.sdca_items(
-            problem.store, problem.loss, problem.scales.user_weight, problem.q, problem.beta, problem.U, problem.V, self.beta, problem.rank, n,
-            self._stream(0), problem.n_threads,
+            problem.store, problem.loss, weight, problem.q, problem.beta, problem.U, problem.V, self.beta,
+            problem.rank, n, self._stream(0), problem.n_threads,
         )  # fmt: skip
         loss, user_ridge, user_gap, user_before = core.sdca_users(
-            problem.store, problem.loss, problem.scales.user_weight, problem.p, problem.V, problem.U, self.alpha, problem.rank, n,
-            self._stream(1), problem.n_threads,
+            problem.store, problem.loss, weight, problem.p, problem.V, problem.U, self.alpha,
+            problem.rank, n, self._stream(1), problem.n_threads,
         )  # fmt: skip
         self.rounds_done += 1
         problem.loss_value = loss

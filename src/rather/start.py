@@ -1,11 +1,13 @@
 """Where a fit begins, and the scale of its regularisation: the global ranking, and the spectrum of what it leaves.
 
 At X = 1 b' (everyone ranks like the crowd) the loss has the sparse gradient -G, one number per (user, item seen). With
-the ridges' shapes divided out, S = diag(p)^-1/2 G diag(q)^-1/2, two numbers say everything about the scale of ``reg``:
+the ridges' shapes divided out it is S = diag(p)^-1/2 G diag(q)^-1/2. For reg at or above sigma_max(S) the personal part
+of the optimum is zero; the shrunk leading singular pairs of S are where a fit starts.
 
-* sigma_max(S): for reg at or above it the personal part of the optimum is zero;
-* sigma_max(S with random signs): what pure noise of the same size would reach. It is the quantity that the proof of the
-  paper's Theorem 3.1 bounds, and the default reg is a fixed fraction of it.
+The scales of reg and of the bias's ridge are set at zero. That of reg is the geometric mean of the typical norms of
+S's rows and columns there. On 17 sets of training data, with a fifth held out (MovieLens, Letterboxd, sushi rankings,
+votes on language models, simulated worlds: 10 to 12,500 items, 100 to 18,000 users, 8 to 310 items each), the best reg
+was 1.4 to 2.2 times that scale on 14, and 0.9, 1.0 and 2.9 times on the others.
 """
 
 from __future__ import annotations
@@ -18,20 +20,25 @@ import numpy.typing as npt
 from .native import FloatArray, core, factor
 from .problem import Problem, Scales
 
-REG_FRACTION = 0.6  # of the noise level; best on held-out training ratings of MovieLens 1M at 20, 50 and 100 a user
-BIAS_FRACTION = 4.0
+REG_FACTOR = 1.7
+BIAS_FACTOR = 2.0
 
 
-def noise_level(store: Any, *, loss: str, scales: Scales, n_threads: int) -> float:
-    """The largest singular value of the scaled gradient at zero with random signs."""
+def reg_scales(store: Any, *, loss: str, scales: Scales, n_threads: int) -> tuple[float, float]:
+    """The scales of reg and of the bias's ridge, both from the scaled gradient at zero.
+
+    The first is the geometric mean of its mean row norm and its mean column norm, the second its mean absolute row sum.
+    """
     zero = Problem(store, rank=0, loss=loss, bias=False, scales=scales, n_threads=n_threads)
-    zero.delta = 1.0  # the hinge's slope at margin 0 is 1 either way
     zero.evaluate()
-    rng = np.random.default_rng(0)  # one rule for everybody, whatever the seed of the fit
-    signs = rng.integers(0, 2, store.n_entries, dtype=np.int8) * np.int8(2) - np.int8(1)
-    entries = _scaled_slopes(zero) * signs
-    values, _, _ = _singular(store, entries, columns=8, iterations=10, rng=rng, n_threads=n_threads)
-    return float(values[0])
+    entries = np.abs(_scaled_slopes(zero)).astype(np.float64)
+    users = np.repeat(np.arange(store.n_users), np.diff(store.start))
+
+    def typical(row_sums: Any) -> float:
+        return float(row_sums[row_sums > 0].mean()) if row_sums.any() else 1.0
+
+    row, column = (typical(np.sqrt(np.bincount(codes, entries**2))) for codes in (users, store.item))
+    return float(np.sqrt(row * column)), typical(np.bincount(users, entries))
 
 
 def global_ranking(store: Any, *, loss: str, scales: Scales, bias_reg: float, n_threads: int) -> Problem:

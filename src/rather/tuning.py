@@ -9,35 +9,33 @@ import numpy as np
 from . import start
 from .comparisons import Comparisons
 from .metrics import accuracy_of_scores
-from .native import core, threads
+from .native import core
 from .newton import Newton
 from .problem import Problem
 
 if TYPE_CHECKING:
     from .altsvm import AltSVM
 
-FRACTIONS = (1.2, 1.0, 0.85, 0.72, 0.6, 0.5, 0.42, 0.35, 0.25)  # of the noise level, from stiff to loose
+FACTORS = (4.0, 3.2, 2.6, 2.1, 1.7, 1.4, 1.1, 0.9, 0.7, 0.5, 0.35)  # times the scale of reg, from stiff to loose
 HELD_OUT = 0.2
 ROUNDS = 4  # at each value, from the solution at the one before
 
 
-def choose_fraction(model: AltSVM, comparisons: Comparisons) -> tuple[list[dict[str, float]], float]:
-    """The fraction of the noise level whose fit orders most held-out comparisons rightly, and the path's results.
+def choose_factor(model: AltSVM, comparisons: Comparisons) -> tuple[list[dict[str, float]], float]:
+    """The factor on the scale of reg whose fit orders most held-out comparisons rightly, and the path's results.
 
     A fifth of every user's *ratings* is held out when pairs come from ratings (pairs of the same items would leak),
     of the comparisons otherwise. A tie goes to the stiffer value. The path stops once two values in a row do worse.
     """
     by = "pairs" if comparisons.ratings is None else "items"
     train, test = comparisons.split(test=HELD_OUT, seed=model.seed, by=by)
-    n_threads = threads(model.n_threads)
     scaled = model._scales(train)
-    noise = start.noise_level(train.store, loss=model.loss, scales=scaled, n_threads=n_threads)
     results: list[dict[str, float]] = []
-    best, best_accuracy, worse = start.REG_FRACTION, -1.0, 0
+    best, best_accuracy, worse = start.REG_FACTOR, -1.0, 0
     problem: Problem | None = None
-    for fraction in FRACTIONS:
+    for factor in FACTORS:
         warm = problem
-        problem = model._problem(train.store, scaled, noise, fraction)
+        problem = model._problem(train.store, scaled, factor)
         start.spectral(problem, model.seed)
         if warm is not None and warm.V[:, : warm.rank].any():
             problem.U[:], problem.V[:] = warm.U, warm.V
@@ -46,9 +44,9 @@ def choose_fraction(model: AltSVM, comparisons: Comparisons) -> tuple[list[dict[
         for _ in range(ROUNDS):
             solver.round()
         accuracy = _held_out_accuracy(problem, test)
-        results.append({"fraction": fraction, "reg": problem.reg, "accuracy": accuracy})
+        results.append({"factor": factor, "reg": problem.reg, "accuracy": accuracy})
         if accuracy > best_accuracy:
-            best, best_accuracy, worse = fraction, accuracy, 0
+            best, best_accuracy, worse = factor, accuracy, 0
         else:
             worse += 1
             if worse == 2:
