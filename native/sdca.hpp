@@ -8,7 +8,8 @@
 // A half rebuilds its factor from its duals (the features changed since they were set), makes one update per comparison
 // on average, drawn uniformly with replacement, and rebuilds again: the duality gap is valid only if z = sum a x.
 //
-// With several threads the updates of a factor race on purpose (Hogwild): the result then varies from run to run.
+// With several threads user_updates and item_updates race on purpose (Hogwild): the result then varies from run to run.
+// They are the only functions scripts/races tells the thread sanitizer to overlook.
 #pragma once
 
 #include <cmath>
@@ -16,17 +17,6 @@
 
 #include "draws.hpp"
 #include "newton.hpp"
-
-#if defined(__SANITIZE_THREAD__)
-#define RATHER_RACES_ON_PURPOSE __attribute__((no_sanitize("thread")))
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define RATHER_RACES_ON_PURPOSE __attribute__((no_sanitize("thread")))
-#endif
-#endif
-#ifndef RATHER_RACES_ON_PURPOSE
-#define RATHER_RACES_ON_PURPOSE
-#endif
 
 namespace rather {
 
@@ -176,9 +166,8 @@ struct HalfReport {
 };
 
 template <class Loss>
-RATHER_RACES_ON_PURPOSE void user_updates(const Loss&, const Store& s, const Numbering& number, const float* p,
-                                          const float* V, float* U, float* alpha, std::int64_t ld, std::int64_t free,
-                                          std::int64_t updates, Draws draws) {
+void user_updates(const Loss&, const Store& s, const Numbering& number, const float* p, const float* V, float* U,
+                  float* alpha, std::int64_t ld, std::int64_t free, std::int64_t updates, Draws draws) {
   for (std::int64_t step = 0; step < updates; ++step) {
     std::int64_t t = draws.below(s.n_comparisons);
     Comparison at = number[t];
@@ -204,9 +193,8 @@ RATHER_RACES_ON_PURPOSE void user_updates(const Loss&, const Store& s, const Num
 }
 
 template <class Loss>
-RATHER_RACES_ON_PURPOSE void item_updates(const Loss&, const Store& s, const Numbering& number, const ItemRidge& ridge,
-                                          const float* U, const float* uu, float* V, float* beta, std::int64_t updates,
-                                          Draws draws) {
+void item_updates(const Loss&, const Store& s, const Numbering& number, const ItemRidge& ridge, const float* U,
+                  const float* uu, float* V, float* beta, std::int64_t updates, Draws draws) {
   const std::int64_t ld = ridge.ld, free = ridge.free;
   for (std::int64_t step = 0; step < updates; ++step) {
     std::int64_t t = draws.below(s.n_comparisons);

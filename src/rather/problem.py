@@ -3,8 +3,8 @@
     F(U, V, b) = sum_t w_t L(s_ij - s_ik) + 1/2 sum_i p_i |u_i|^2 + 1/2 sum_j q_j |v_j|^2 + 1/2 sum_j beta_j b_j^2
 
 with s_ij = u_i . v_j + b_j for every comparison t = "i prefers j to k", whose weight w_t includes the user's. The
-ridges are p_i = reg * (user shape), q_j = reg * (item shape) and beta_j = bias_reg * (item shape). In memory the bias is
-column r of V, against a column r of U that is fixed to 1 (0 without bias).
+ridges are p_i = reg * (user shape), q_j = reg * (item shape) and beta_j = bias_reg * (item shape). In memory the bias
+is column r of V, against a column r of U that is fixed to 1 (0 without bias).
 """
 
 from __future__ import annotations
