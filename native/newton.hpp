@@ -119,9 +119,17 @@ inline std::vector<Scratch> scratches(const Store& s, std::int64_t ld, bool with
   return all;
 }
 
-inline double dot_double(const float* a, const float* b, std::int64_t n) {
+// a . b over n floats: lanes in single precision within kRun floats, runs in double.
+inline double inner(const float* a, const float* b, std::int64_t n) {
+  constexpr std::int64_t kRun = 256;
   double total = 0;
-  for (std::int64_t k = 0; k < n; ++k) total += double{a[k]} * b[k];
+  std::int64_t k = 0;
+  while (k + kLanes <= n) {
+    Lanes part{};
+    for (std::int64_t end = std::min(n, k + kRun); k + kLanes <= end; k += kLanes) part += load(a + k) * load(b + k);
+    total += sum(part);
+  }
+  for (; k < n; ++k) total += double{a[k]} * b[k];
   return total;
 }
 
@@ -145,15 +153,15 @@ StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float we
 
   dots(W, Direct{}, n, ld, u, w.m.data());
   report.loss = user.slopes(w.m.data(), w.c.data(), w.d.data());
-  double uu = dot_double(u, u, free);
+  double uu = inner(u, u, free);
   for (int newton = 0;; ++newton) {
     float* g = w.g.data();
     std::fill_n(g, ld, 0.0f);
     combine(W, Direct{}, w.c.data(), n, ld, g);
-    double slope_sq = dot_double(g, g, free);
+    double slope_sq = inner(g, g, free);
     for (std::int64_t k = 0; k < free; ++k) g[k] += static_cast<float>(p_i * u[k]);
     std::fill(g + free, g + ld, 0.0f);
-    double gg = dot_double(g, g, free);
+    double gg = inner(g, g, free);
     report.ridge = 0.5 * p_i * uu;
     if (newton == options.newton_steps) break;
     if (gg == 0 || gg <= options.grad_tol * options.grad_tol * (slope_sq + p_i * p_i * uu)) break;
@@ -172,12 +180,12 @@ StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float we
       std::fill_n(Hp, ld, 0.0f);
       combine(W, Direct{}, w.h.data(), n, ld, Hp);
       for (std::int64_t k = 0; k < free; ++k) Hp[k] += static_cast<float>(p_i * p[k]);
-      double pHp = dot_double(p, Hp, free);
+      double pHp = inner(p, Hp, free);
       if (!(pHp > 0)) break;
       float alpha = static_cast<float>(rr / pHp);
       for (std::int64_t k = 0; k < free; ++k) step[k] += alpha * p[k], residual[k] -= alpha * Hp[k];
       for (std::int32_t k = 0; k < n; ++k) w.dm[k] += alpha * w.x[k];
-      double next_rr = dot_double(residual, residual, free);
+      double next_rr = inner(residual, residual, free);
       if (next_rr <= options.cg_tol * options.cg_tol * gg) break;
       float beta = static_cast<float>(next_rr / rr);
       for (std::int64_t k = 0; k < free; ++k) p[k] = residual[k] + beta * p[k];
@@ -185,7 +193,7 @@ StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float we
     }
 
     // Backtracking: F(u + t step) must fall by a fixed share of what the slope promises.
-    double slope = dot_double(g, step, free), us = dot_double(u, step, free), ss = dot_double(step, step, free);
+    double slope = inner(g, step, free), us = inner(u, step, free), ss = inner(step, step, free);
     if (newton == 0) report.decrement = -0.5 * slope;
     double before = report.loss + 0.5 * p_i * uu;
     bool moved = false;
@@ -197,7 +205,7 @@ StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float we
         for (std::int64_t k = 0; k < free; ++k) u[k] += static_cast<float>(t) * step[k];
         std::swap(w.m, w.trial);
         report.loss = value;
-        uu = dot_double(u, u, free);
+        uu = inner(u, u, free);
         moved = true;
         break;
       }
@@ -268,30 +276,31 @@ double evaluate(const Loss& loss, const Store& s, const Scalars& z, int n_thread
   });
 }
 
-// out_j += sum over the users i that saw j of coefficient_ij A_i; with Square, of coefficient_ij A_i^2, element-wise.
-// Every item's sum runs over users in order, whichever thread does it.
-template <class Combine>
-void over_columns(const Store& s, const float* coefficient, int n_threads, Combine&& combine_rows) {
-  for_ranges(n_threads, s.n_items, kItemChunk, [&](int, std::int64_t first, std::int64_t last) {
-    std::vector<float> buffer;
-    for (std::int64_t block = 0; block < s.n_blocks(); ++block) {
-      const float* base = coefficient + s.start[block * Store::kUserBlock];
-      for (std::int64_t j = first; j < last; ++j) {
-        std::int64_t begin = s.column_start[block * s.n_items + j], end = s.column_start[block * s.n_items + j + 1];
-        buffer.resize(end - begin);
-        for (std::int64_t k = begin; k < end; ++k) buffer[k - begin] = base[s.column_entry[k]];
-        combine_rows(j, s.column_user.data() + begin, buffer.data(), end - begin);
-      }
-    }
-  });
+// Calls f(users, coefficients, n) for the entries of item j, block of users by block, always in the order of users:
+// an item's sum is the same whichever thread forms it.
+template <class F>
+void over_column(const Store& s, std::int64_t j, const float* coefficient, std::vector<float>& buffer, F&& f) {
+  for (std::int64_t block = 0; block < s.n_blocks(); ++block) {
+    const float* base = coefficient + s.start[block * Store::kUserBlock];
+    std::int64_t begin = s.column_start[block * s.n_items + j], end = s.column_start[block * s.n_items + j + 1];
+    buffer.resize(end - begin);
+    for (std::int64_t k = begin; k < end; ++k) buffer[k - begin] = base[s.column_entry[k]];
+    f(s.column_user.data() + begin, buffer.data(), end - begin);
+  }
 }
 
+// out_j = sum over the users i that saw j of coefficient_ij A_i.
 inline void item_products(const Store& s, const float* coefficient, const float* A, std::int64_t ld, float* out,
                           int n_threads) {
-  over_columns(s, coefficient, n_threads,
-               [&](std::int64_t j, const std::int32_t* users, const float* c, std::int64_t n) {
-                 combine(A, users, c, n, ld, out + j * ld);
-               });
+  for_ranges(n_threads, s.n_items, kItemChunk, [&](int, std::int64_t first, std::int64_t last) {
+    std::vector<float> buffer;
+    for (std::int64_t j = first; j < last; ++j) {
+      std::fill_n(out + j * ld, ld, 0.0f);
+      over_column(s, j, coefficient, buffer, [&](const std::int32_t* users, const float* c, std::int64_t n) {
+        combine(A, users, c, n, ld, out + j * ld);
+      });
+    }
+  });
 }
 
 // out_i = sum over the items j that i saw of coefficient_ij A_j.
@@ -305,68 +314,70 @@ inline void user_products(const Store& s, const float* coefficient, const float*
   });
 }
 
-// Ridges of the item side: q_j for the first `free` columns of row j, beta_j for the bias column after them.
+// Ridges of the item side: q_j for the first `free` columns of row j, beta_j for the bias column after them. The
+// padding beyond is 0 in V and in every direction; its ridge only must not be 0.
 struct ItemRidge {
   const float *q, *beta;
   std::int64_t free, ld;
 
-  // 1/2 sum of ridge * A * B over both parts
-  double half_inner(const float* A, const float* B, std::int32_t n_items, int n_threads) const {
-    return sum_ranges(n_threads, n_items, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
-      double total = 0;
-      for (std::int64_t j = first; j < last; ++j) {
-        const float *a = A + j * ld, *b = B + j * ld;
-        total += 0.5 * (q[j] * dot_double(a, b, free) + double{beta[j]} * a[free] * b[free]);
-      }
-      return total;
-    });
-  }
   float at(std::int64_t j, std::int64_t k) const { return k < free ? q[j] : k == free ? beta[j] : 1.0f; }
-};
 
-inline double inner(const float* A, const float* B, std::int64_t n_items, std::int64_t ld, int n_threads) {
-  return sum_ranges(n_threads, n_items, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
-    return dot_double(A + first * ld, B + first * ld, (last - first) * ld);
-  });
-}
+  Aligned<float> rows(std::int64_t n_items) const {
+    Aligned<float> all(n_items * ld);
+    for (std::int64_t j = 0; j < n_items; ++j)
+      for (std::int64_t k = 0; k < ld; ++k) all[j * ld + k] = at(j, k);
+    return all;
+  }
+
+  // 1/2 sum of ridge * A * A
+  double half_square(const float* A, std::int64_t n_items) const {
+    double total = 0;
+    for (std::int64_t j = 0; j < n_items; ++j) {
+      const float* a = A + j * ld;
+      total += 0.5 * (q[j] * inner(a, a, free) + double{beta[j]} * a[free] * a[free]);
+    }
+    return total;
+  }
+};
 
 // One Newton-CG step on (V, b). On entry z holds the scalars at (U, V) and `loss_before` their loss; on return those
 // at (U, new V).
 template <class Loss>
 StepReport item_step(const Loss& loss, const Store& s, const ItemRidge& ridge, const float* U, float* V,
                      double loss_before, const Scalars& z, const StepOptions& options) {
+  constexpr std::int64_t kManyRows = 4096, kManyEntries = 1 << 18;  // below these, one thread is faster
   const std::int64_t ld = ridge.ld, size = s.n_items * ld;
   const int n_threads = options.n_threads;
   auto work = scratches(s, kRowPad, false, n_threads);
+  const Aligned<float> R = ridge.rows(s.n_items);
   Aligned<float> residual(size), inverse(size), p(size), Hp(size), step(size);
   std::vector<float> dm(s.n_entries(), 0.0f), x(s.n_entries()), h(s.n_entries());
 
-  // residual = -gradient; inverse = 1 / diagonal of the Hessian
-  auto by_items = [&](auto&& body) {
-    for_ranges(n_threads, s.n_items, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
-      for (std::int64_t j = first; j < last; ++j)
-        for (std::int64_t k = 0; k < ld; ++k) body(j * ld + k, ridge.at(j, k));
-    });
-  };
-  item_products(s, z.c, U, ld, residual.data(), n_threads);
-  over_columns(s, z.d, n_threads, [&](std::int64_t j, const std::int32_t* users, const float* d, std::int64_t n) {
-    float* out = inverse.data() + j * ld;
-    for (std::int64_t e = 0; e < n; ++e) {
-      const float* u = U + users[e] * ld;
-      for (std::int64_t k = 0; k < ld; ++k) out[k] += d[e] * u[k] * u[k];
+  // residual = -gradient, inverse = 1 / diagonal of the Hessian, p = inverse * residual
+  double rz = sum_ranges(n_threads, s.n_items, kItemChunk, [&](int, std::int64_t first, std::int64_t last) {
+    std::vector<float> buffer;
+    for (std::int64_t j = first; j < last; ++j) {
+      float *g = residual.data() + j * ld, *diagonal = inverse.data() + j * ld;
+      over_column(s, j, z.c, buffer,
+                  [&](const std::int32_t* users, const float* c, std::int64_t n) { combine(U, users, c, n, ld, g); });
+      over_column(s, j, z.d, buffer, [&](const std::int32_t* users, const float* d, std::int64_t n) {
+        combine_squares(U, users, d, n, ld, diagonal);
+      });
     }
-  });
-  by_items([&](std::int64_t at, float q) {
-    residual[at] = -(residual[at] + q * V[at]);
-    inverse[at] = 1.0f / (inverse[at] + q);
+    for (std::int64_t k = first * ld; k < last * ld; ++k) {
+      residual[k] = -(residual[k] + R[k] * V[k]);
+      inverse[k] = 1.0f / (inverse[k] + R[k]);
+      p[k] = inverse[k] * residual[k];
+    }
+    return inner(residual.data() + first * ld, p.data() + first * ld, (last - first) * ld);
   });
 
   StepReport report;
-  report.ridge = ridge.half_inner(V, V, s.n_items, n_threads);
+  report.ridge = ridge.half_square(V, s.n_items);
   report.loss = loss_before;
-  by_items([&](std::int64_t at, float) { p[at] = inverse[at] * residual[at]; });
-  double rz = inner(residual.data(), p.data(), s.n_items, ld, n_threads), rz0 = rz;
   if (rz == 0) return report;
+
+  const double rz0 = rz;
   double slope = 0;  // gradient . step: for CG from zero, minus the sum of alpha * r . z
   for (int cg = 0; cg < options.cg_steps; ++cg) {
     for_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
@@ -381,44 +392,58 @@ StepReport item_step(const Loss& loss, const Store& s, const ItemRidge& ridge, c
         std::copy_n(w.h.data(), n, h.data() + e);
       }
     });
-    std::fill(Hp.begin(), Hp.end(), 0.0f);
-    item_products(s, h.data(), U, ld, Hp.data(), n_threads);
-    by_items([&](std::int64_t at, float q) { Hp[at] += q * p[at]; });
-    double pHp = inner(p.data(), Hp.data(), s.n_items, ld, n_threads);
-    if (!(pHp > 0)) break;
-    float alpha = static_cast<float>(rz / pHp);
-    slope -= alpha * rz;
-    by_items([&](std::int64_t at, float) {
-      step[at] += alpha * p[at];
-      residual[at] -= alpha * Hp[at];
+    double pHp = sum_ranges(n_threads, s.n_items, kItemChunk, [&](int, std::int64_t first, std::int64_t last) {
+      std::vector<float> buffer;
+      for (std::int64_t k = first * ld; k < last * ld; ++k) Hp[k] = R[k] * p[k];
+      for (std::int64_t j = first; j < last; ++j)
+        over_column(s, j, h.data(), buffer, [&](const std::int32_t* users, const float* c, std::int64_t n) {
+          combine(U, users, c, n, ld, Hp.data() + j * ld);
+        });
+      return inner(p.data() + first * ld, Hp.data() + first * ld, (last - first) * ld);
     });
-    for_ranges(n_threads, s.n_entries(), 1 << 16, [&](int, std::int64_t first, std::int64_t last) {
+    if (!(pHp > 0)) break;
+    const float alpha = static_cast<float>(rz / pHp);
+    slope -= alpha * rz;
+    for_ranges(n_threads, s.n_entries(), kManyEntries, [&](int, std::int64_t first, std::int64_t last) {
       for (std::int64_t e = first; e < last; ++e) dm[e] += alpha * x[e];
     });
-    by_items([&](std::int64_t at, float) { Hp[at] = inverse[at] * residual[at]; });
-    double next_rz = inner(residual.data(), Hp.data(), s.n_items, ld, n_threads);
+    double next_rz = sum_ranges(n_threads, s.n_items, kManyRows, [&](int, std::int64_t first, std::int64_t last) {
+      for (std::int64_t k = first * ld; k < last * ld; ++k) {
+        step[k] += alpha * p[k];
+        residual[k] -= alpha * Hp[k];
+        Hp[k] = inverse[k] * residual[k];
+      }
+      return inner(residual.data() + first * ld, Hp.data() + first * ld, (last - first) * ld);
+    });
     if (next_rz <= options.cg_tol * options.cg_tol * rz0) break;
-    float beta = static_cast<float>(next_rz / rz);
-    by_items([&](std::int64_t at, float) { p[at] = Hp[at] + beta * p[at]; });
+    const float beta = static_cast<float>(next_rz / rz);
+    for_ranges(n_threads, s.n_items, kManyRows, [&](int, std::int64_t first, std::int64_t last) {
+      for (std::int64_t k = first * ld; k < last * ld; ++k) p[k] = Hp[k] + beta * p[k];
+    });
     rz = next_rz;
   }
-
   report.decrement = -0.5 * slope;
 
-  double VS = 2 * ridge.half_inner(V, step.data(), s.n_items, n_threads);
-  double SS = ridge.half_inner(step.data(), step.data(), s.n_items, n_threads);
+  // Backtracking on t, with the ridge along the step a parabola: ridge(t) = ridge + t (R V . step) + t^2 ridge(step)
+  double linear = sum_ranges(n_threads, s.n_items, kManyRows, [&](int, std::int64_t first, std::int64_t last) {
+    for (std::int64_t k = first * ld; k < last * ld; ++k) p[k] = R[k] * V[k];
+    return inner(p.data() + first * ld, step.data() + first * ld, (last - first) * ld);
+  });
+  double quadratic = ridge.half_square(step.data(), s.n_items);
   double before = loss_before + report.ridge;
   std::copy_n(z.m, s.n_entries(), x.data());
   for (double t = 1; t > 1e-4; t *= 0.5) {
     float ft = static_cast<float>(t);
-    for_ranges(n_threads, s.n_entries(), 1 << 16, [&](int, std::int64_t first, std::int64_t last) {
+    for_ranges(n_threads, s.n_entries(), kManyEntries, [&](int, std::int64_t first, std::int64_t last) {
       for (std::int64_t e = first; e < last; ++e) z.m[e] = x[e] + ft * dm[e];
     });
-    double value = evaluate(loss, s, z, n_threads), trial_ridge = report.ridge + t * VS + t * t * SS;
-    if (value + trial_ridge <= before + 1e-4 * t * slope) {
-      by_items([&](std::int64_t at, float) { V[at] += ft * step[at]; });
+    double value = evaluate(loss, s, z, n_threads);
+    if (value + report.ridge + t * linear + t * t * quadratic <= before + 1e-4 * t * slope) {
+      for_ranges(n_threads, s.n_items, kManyRows, [&](int, std::int64_t first, std::int64_t last) {
+        for (std::int64_t k = first * ld; k < last * ld; ++k) V[k] += ft * step[k];
+      });
       report.loss = value;
-      report.ridge = trial_ridge;
+      report.ridge = ridge.half_square(V, s.n_items);
       return report;
     }
   }

@@ -96,7 +96,7 @@ struct Levels {
     clear(c);
     clear(d);
     double total = 0;
-    for_winners(m, [&]<int G>(std::int32_t a, std::int32_t below) {
+    for_winners([&]<int G>(std::int32_t a, std::int32_t below) {
       Lanes ma[G], ca[G], da[G], value{};
       for (int g = 0; g < G; ++g) ma[g] = splat(m[a + g]), ca[g] = da[g] = Lanes{};
       for_losers(m, below, [&](std::int32_t b, Lanes mb) {
@@ -118,10 +118,46 @@ struct Levels {
     return total;
   }
 
+  // The squared hinge needs less work a pair. With t = max(0, 1 - m_a + m_b) and T an entry's sum of t, the gradient is
+  // -2T for a winner and +2T for a loser, and sum t^2 = sum_pairs t (1 - m_a + m_b) = sum_a T_a + sum_k m_k (+-T_k).
+  double slopes(const SquaredHinge&, const float* m, float* c, float* d) const {
+    clear(c);
+    clear(d);
+    double total = 0;
+    for_winners([&]<int G>(std::int32_t a, std::int32_t below) {
+      Lanes gap[G], ta[G], na[G];
+      for (int g = 0; g < G; ++g) gap[g] = splat(1.0f - m[a + g]), ta[g] = na[g] = Lanes{};
+      for_losers(m, below, [&](std::int32_t b, Lanes mb) {
+        Lanes tb = load(c + b), nb = load(d + b);
+        for (int g = 0; g < G; ++g) {
+          Lanes t = vmax(gap[g] + mb, Lanes{}), active = t > 0.0f ? splat(1.0f) : Lanes{};
+          ta[g] += t;
+          tb += t;
+          na[g] += active;
+          nb += active;
+        }
+        store(c + b, tb);
+        store(d + b, nb);
+      });
+      for (int g = 0; g < G; ++g) {
+        float won = sum(ta[g]);  // from below, level by level: a has not been a loser yet, so c and d are still 0
+        total += won;
+        c[a + g] = -won;
+        d[a + g] = sum(na[g]);
+      }
+    });
+    for (std::int32_t k = 0; k < n; ++k) {
+      total += double{m[k]} * c[k];
+      c[k] *= 2;
+      d[k] *= 2;
+    }
+    return total;
+  }
+
   template <class Loss>
   void curvature(const Loss& loss, const float* m, const float* x, float* h) const {
     clear(h);
-    for_winners(m, [&]<int G>(std::int32_t a, std::int32_t below) {
+    for_winners([&]<int G>(std::int32_t a, std::int32_t below) {
       Lanes ma[G], xa[G], ha[G];
       for (int g = 0; g < G; ++g) ma[g] = splat(m[a + g]), xa[g] = splat(x[a + g]), ha[g] = Lanes{};
       for_losers(m, below, [&](std::int32_t b, Lanes mb) {
@@ -137,12 +173,31 @@ struct Levels {
     });
   }
 
+  void curvature(const SquaredHinge&, const float* m, const float* x, float* h) const {
+    clear(h);
+    for_winners([&]<int G>(std::int32_t a, std::int32_t below) {
+      Lanes bound[G], xa[G], ha[G];
+      for (int g = 0; g < G; ++g) bound[g] = splat(m[a + g] - 1.0f), xa[g] = splat(x[a + g]), ha[g] = Lanes{};
+      for_losers(m, below, [&](std::int32_t b, Lanes mb) {
+        Lanes hb = load(h + b), xb = load(x + b);
+        for (int g = 0; g < G; ++g) {
+          Lanes flow = mb > bound[g] ? xa[g] - xb : Lanes{};
+          ha[g] += flow;
+          hb -= flow;
+        }
+        store(h + b, hb);
+      });
+      for (int g = 0; g < G; ++g) h[a + g] = sum(ha[g]);
+    });
+    for (std::int32_t k = 0; k < n; ++k) h[k] *= 2;
+  }
+
  private:
   void clear(float* y) const { std::fill(y, y + n + kLanes, 0.0f); }
 
   // Calls f<G>(a, below) for the entries a .. a + G - 1, which all beat exactly the entries before `below`.
   template <class F>
-  void for_winners(const float*, F&& f) const {
+  void for_winners(F&& f) const {
     for (std::int32_t l = 1; l < n_levels; ++l) {
       std::int32_t below = end[l - 1], a = below;
       for (; a + 4 <= end[l]; a += 4) f.template operator()<4>(a, below);

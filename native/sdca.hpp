@@ -153,7 +153,6 @@ inline void rebuild_items(const Store& s, const Numbering& number, const float* 
                           const float* U, float* V, int n_threads) {
   std::vector<float> net(s.n_entries());
   net_duals(s, number, beta, net.data(), n_threads);
-  std::fill_n(V, s.n_items * ridge.ld, 0.0f);
   item_products(s, net.data(), U, ridge.ld, V, n_threads);
   for (std::int64_t j = 0; j < s.n_items; ++j)
     for (std::int64_t k = 0; k <= ridge.free; ++k) V[j * ridge.ld + k] /= ridge.at(j, k);
@@ -239,8 +238,7 @@ HalfReport sdca_items(const Loss& loss, const Store& s, const ItemRidge& ridge, 
   const int n_threads = options.n_threads;
   Numbering number(s, options.user_weight);
   std::vector<float> uu(s.n_users);
-  for (std::int64_t i = 0; i < s.n_users; ++i)
-    uu[i] = static_cast<float>(dot_double(U + i * ld, U + i * ld, ridge.free));
+  for (std::int64_t i = 0; i < s.n_users; ++i) uu[i] = static_cast<float>(inner(U + i * ld, U + i * ld, ridge.free));
   HalfReport report;
   rebuild_items(s, number, beta, ridge, U, V, n_threads);
   report.gap_before = duality_gap<Loss>(s, number, U, V, ld, beta, n_threads);
@@ -250,7 +248,7 @@ HalfReport sdca_items(const Loss& loss, const Store& s, const ItemRidge& ridge, 
   rebuild_items(s, number, beta, ridge, U, V, n_threads);
   report.gap = duality_gap<Loss>(s, number, U, V, ld, beta, n_threads);
   report.loss = loss_at(loss, s, options.user_weight, U, V, ld, n_threads);
-  report.ridge = ridge.half_inner(V, V, s.n_items, n_threads);
+  report.ridge = ridge.half_square(V, s.n_items);
   return report;
 }
 
@@ -268,7 +266,7 @@ HalfReport sdca_users(const Loss& loss, const Store& s, const float* p, const fl
   rebuild_users(s, number, alpha, p, V, U, ld, free, n_threads);
   report.gap = duality_gap<Loss>(s, number, U, V, ld, alpha, n_threads);
   report.loss = loss_at(loss, s, options.user_weight, U, V, ld, n_threads);
-  for (std::int64_t i = 0; i < s.n_users; ++i) report.ridge += 0.5 * p[i] * dot_double(U + i * ld, U + i * ld, free);
+  for (std::int64_t i = 0; i < s.n_users; ++i) report.ridge += 0.5 * p[i] * inner(U + i * ld, U + i * ld, free);
   return report;
 }
 

@@ -138,7 +138,6 @@ inline std::vector<double> singular(const Store& s, const float* coefficient, fl
   orthonormalise(right, s.n_items, ld, l, n_threads);
   for (int iteration = 0; iteration < iterations; ++iteration) {
     user_products(s, coefficient, right, ld, left, n_threads);
-    std::fill_n(right, s.n_items * ld, 0.0f);
     item_products(s, coefficient, left, ld, right, n_threads);
     orthonormalise(right, s.n_items, ld, l, n_threads);
   }
