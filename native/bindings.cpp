@@ -144,6 +144,14 @@ NB_MODULE(RATHER_MODULE, m) {
       },
       Release());
   m.def(
+      "all_pairs",
+      [](In<std::int64_t> start, In<double> rating, In<std::int64_t> pair_start, InOut<std::int64_t> winner,
+         InOut<std::int64_t> loser, int n_threads) {
+        all_pairs(start.data(), start.size() - 1, rating.data(), pair_start.data(), winner.data(), loser.data(),
+                  n_threads);
+      },
+      Release());
+  m.def(
       "largest_gaps",
       [](In<std::int64_t> start, In<double> rating, std::uint64_t seed, InOut<std::int64_t> winner,
          InOut<std::int64_t> loser, int n_threads) {
@@ -207,7 +215,7 @@ NB_MODULE(RATHER_MODULE, m) {
       Release());
   m.def(
       "count_ordered",
-      [](In<std::int64_t> start, In<float> value, In<float> key, float min_gap, int n_threads) {
+      [](In<std::int64_t> start, In<double> value, In<float> key, double min_gap, int n_threads) {
         std::int64_t ordered, total;
         count_ordered(start.data(), start.size() - 1, value.data(), key.data(), min_gap, n_threads, ordered, total);
         return std::make_tuple(ordered, total);

@@ -34,6 +34,20 @@ inline void sample_clicks(const std::int64_t* start, std::int64_t n_users, const
   });
 }
 
+// Every pair of unequal ratings of a row, as positions in the whole array, rows in order; pair_start[i] is where those
+// of row i go.
+inline void all_pairs(const std::int64_t* start, std::int64_t n_users, const double* rating,
+                      const std::int64_t* pair_start, std::int64_t* winner, std::int64_t* loser, int n_threads) {
+  for_ranges(n_threads, n_users, 64, [&](int, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      std::int64_t t = pair_start[i];
+      for (std::int64_t a = start[i]; a < start[i + 1]; ++a)
+        for (std::int64_t b = start[i]; b < start[i + 1]; ++b)
+          if (rating[a] > rating[b]) winner[t] = a, loser[t++] = b;
+    }
+  });
+}
+
 // For each row of n ratings, the n pairs with the largest gaps (all unequal pairs if there are fewer), ties at the cut
 // drawn at random, as positions in the whole array; unused places hold -1.
 inline void largest_gaps(const std::int64_t* start, std::int64_t n_users, const double* rating, std::uint64_t seed,

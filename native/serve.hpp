@@ -118,8 +118,8 @@ inline void order_rows(const std::int64_t* start, std::int64_t n_rows, const flo
 
 // Over all pairs of a row whose values differ by at least min_gap (and by more than 0): how many there are, and in how
 // many the larger value has the strictly larger key.
-inline void count_ordered(const std::int64_t* start, std::int64_t n_rows, const float* value, const float* key,
-                          float min_gap, int n_threads, std::int64_t& ordered, std::int64_t& total) {
+inline void count_ordered(const std::int64_t* start, std::int64_t n_rows, const double* value, const float* key,
+                          double min_gap, int n_threads, std::int64_t& ordered, std::int64_t& total) {
   std::vector<std::int64_t> hits(n_rows), pairs(n_rows);
   for_ranges(n_threads, n_rows, 16, [&](int, std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i)

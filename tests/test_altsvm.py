@@ -175,7 +175,7 @@ def test_probability_is_calibrated(world):
 def test_item_power_and_user_power(world):
     """The ridges take the shape asked for."""
     store = world.comparisons.store
-    shapes = rather.problem.scales(store, user_power=0.0, item_power=1.0, balance=0.5)
+    shapes, _ = rather.problem.scales(store, user_power=0.0, item_power=1.0, balance=0.5)
     counts = np.bincount(store.item, minlength=store.n_items)
     np.testing.assert_allclose(shapes.item_ridge, counts / ((counts**2).sum() / counts.sum()), rtol=1e-5)
     assert (shapes.user_ridge == 1).all()

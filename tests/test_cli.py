@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import rather
-from rather import AltSVM, Comparisons, altsvm, datasets, doctor, native, newton
+from rather import AltSVM, Comparisons, altsvm, datasets, doctor, native, newton, table_files
 from rather.cli import FORMATS, main
-from rather.frames import read_file
+from rather.table_files import read_file
 
 COMMANDS = ("demo", "fit", "evaluate", "rank", "recommend", "simulate", "data", "doctor")
 
@@ -56,7 +56,7 @@ def _files(folder):
         "clicks": {"user": user[rating > 3], "item": item[rating > 3]},
     }
     for name, table in tables.items():
-        datasets.write_table(folder / f"{name}.csv", table)
+        table_files.write_table(folder / f"{name}.csv", table)
     return {name: folder / f"{name}.csv" for name in tables}
 
 
@@ -241,7 +241,7 @@ def test_fit_tunes(document, files, tmp_path):
 def test_columns_by_other_names(document, tmp_path):
     """Columns may have any name; with --format the file need not be guessed."""
     table = {"who": ["a", "b"], "best": ["x", "y"], "rest": ["y", "z"], "n": ["2", "0.5"], "even": ["false", "true"]}
-    datasets.write_table(tmp_path / "v.csv", {name: np.array(column) for name, column in table.items()})
+    table_files.write_table(tmp_path / "v.csv", {name: np.array(column) for name, column in table.items()})
     names = ("--user", "who", "--winner", "best", "--loser", "rest", "--weight", "n", "--tie", "even")
     told = document("fit", tmp_path / "v.csv", "--out", tmp_path / "m", *names)
     assert told["guessed"] and told["format"] == "votes"
@@ -264,7 +264,7 @@ def test_rank_column_and_settings(document, files, tmp_path):
 def test_a_column_called_weight_or_tie_is_one(document, tmp_path):
     """Optional columns are used when they are there under their own names, and the document says so."""
     table = {"user": ["a", "b"], "winner": ["x", "y"], "loser": ["y", "z"], "tie": ["true", "false"]}
-    datasets.write_table(tmp_path / "v.csv", {name: np.array(column) for name, column in table.items()})
+    table_files.write_table(tmp_path / "v.csv", {name: np.array(column) for name, column in table.items()})
     told = document("fit", tmp_path / "v.csv", "--out", tmp_path / "m")
     assert told["columns"]["tie"] == "tie" and told["comparisons"] == 3
 
@@ -348,7 +348,7 @@ def test_metrics_with_options(run, document, files, models, tmp_path):
         {name: column[rows] for name, column in clicks.items()} for rows in (slice(0, None, 2), slice(1, None, 2))
     )
     for name, part in (("test", test), ("seen", seen)):
-        datasets.write_table(tmp_path / f"{name}.csv", {"who": part["user"], "what": part["item"]})
+        table_files.write_table(tmp_path / f"{name}.csv", {"who": part["user"], "what": part["item"]})
     told = document(
         "evaluate", models["clicks"], tmp_path / "test.csv", "--exclude", tmp_path / "seen.csv", "--user", "who",
         "--item", "what", "--k", 3,
@@ -411,7 +411,7 @@ def test_failed_write_keeps_the_old_file(run, models, tmp_path, monkeypatch):
         f.write(b"user,item")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(datasets, "_write_csv", full_disk)
+    monkeypatch.setattr(table_files, "_write_csv", full_disk)
     code, out, err = run("recommend", models["votes"], "user 1", "--out", path)
     assert (code, out) == (2, "") and err == f"rather: cannot write {str(path)!r}: No space left on device\n"
     assert path.read_text() == "precious" and list(tmp_path.iterdir()) == [path]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow
 import pytest
 
-from rather import Comparisons, FileError, InputError, datasets, frames
+from rather import Comparisons, FileError, InputError, datasets, frames, table_files
 
 # Invented rows in the publisher's formats.
 ARCHIVES = {
@@ -65,7 +65,7 @@ def publisher(home, monkeypatch):
 
 def put(folder, name, file, **columns):
     (folder / name).mkdir(parents=True)
-    datasets.write_table(folder / name / file, columns)
+    table_files.write_table(folder / name / file, columns)
 
 
 def test_data_folder_comes_before_the_cache(home):
@@ -160,7 +160,7 @@ def test_malformed_row_is_refused(publisher):
 
 def test_interrupted_fetch_is_not_taken_for_a_data_set(publisher, monkeypatch):
     """If writing the ratings fails, the data set still counts as absent and no half file is left."""
-    real = datasets._write_parquet
+    real = table_files._write_parquet
 
     def full_disk(f, columns):
         if "rating" in columns:
@@ -168,7 +168,7 @@ def test_interrupted_fetch_is_not_taken_for_a_data_set(publisher, monkeypatch):
             raise OSError(28, "No space left on device")
         real(f, columns)
 
-    monkeypatch.setattr(datasets, "_write_parquet", full_disk)
+    monkeypatch.setattr(table_files, "_write_parquet", full_disk)
     with pytest.raises(FileError, match="No space left"):
         datasets.fetch("ml-1m")
     assert [p.name for p in datasets.folders("ml-1m")[-1].iterdir()] == ["items.parquet"]
@@ -203,8 +203,8 @@ def test_listing_knows_what_is_there(home):
 def test_written_tables_are_read_back(tmp_path, suffix):
     """What write_table writes, read_file reads: strings with commas and quotes, integers of any size."""
     path = tmp_path / f"table.{suffix}"
-    datasets.write_table(path, {"user": np.array(['a,"b"', "é"], dtype=object), "n": np.array([2**40, -1])})
-    frame = frames.read_file(path)
+    table_files.write_table(path, {"user": np.array(['a,"b"', "é"], dtype=object), "n": np.array([2**40, -1])})
+    frame = table_files.read_file(path)
     got = frames.columns(frame, {"user": "user", "n": "n"})
     assert list(got["user"]) == ['a,"b"', "é"] and list(got["n"]) == [2**40, -1]
 
@@ -212,16 +212,16 @@ def test_written_tables_are_read_back(tmp_path, suffix):
 def test_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
     """A table that cannot be written whole leaves what was there before, and nothing beside it."""
     path = tmp_path / "table.csv"
-    datasets.write_table(path, {"n": np.array([1])})
+    table_files.write_table(path, {"n": np.array([1])})
     before = path.read_bytes()
 
     def fail(f, columns):
         f.write(b"n\n")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(datasets, "_write_csv", fail)
+    monkeypatch.setattr(table_files, "_write_csv", fail)
     with pytest.raises(KeyboardInterrupt):
-        datasets.write_table(path, {"n": np.array([2])})
+        table_files.write_table(path, {"n": np.array([2])})
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
@@ -231,7 +231,7 @@ def test_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
 def test_impossible_targets_are_refused(tmp_path, target, complaint):
     """A folder, a missing folder and an unknown suffix are errors before anything is written."""
     with pytest.raises(FileError, match=complaint):
-        datasets.write_table(tmp_path / target, {"n": np.array([1])})
+        table_files.write_table(tmp_path / target, {"n": np.array([1])})
 
 
 @pytest.mark.data
@@ -243,7 +243,7 @@ def test_layout_is_that_of_the_stored_sets(data, publisher, name):
         pytest.skip(f"{name} is not under $RATHER_DATA")
     datasets.fetch(name)
     for file in ("ratings.parquet", "items.parquet"):
-        fetched, kept = datasets.load(name, file), frames.read_file(stored / file)
+        fetched, kept = datasets.load(name, file), table_files.read_file(stored / file)
         assert fetched.column_names == kept.column_names
         text = {"string": "large_string"}
         assert [text.get(str(t), str(t)) for t in fetched.schema.types] == [str(t) for t in kept.schema.types]

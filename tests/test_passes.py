@@ -34,7 +34,7 @@ KINDS = {
 
 
 def make_problem(comparisons, loss, rank=5, bias=True, n_threads=2, reg=3.0, balance=0.0):
-    scaled = scales(comparisons.store, user_power=0.3, item_power=0.5, balance=balance)
+    scaled, _ = scales(comparisons.store, user_power=0.3, item_power=0.5, balance=balance)
     problem = Problem(comparisons.store, rank=rank, loss=loss, bias=bias, scales=scaled, n_threads=n_threads)
     problem.set_reg(reg, 2 * reg)
     rng = np.random.default_rng(5)

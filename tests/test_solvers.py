@@ -107,8 +107,8 @@ def test_item_half(loss, kind):
     newton = objective(comparisons, problem)
     beta = np.zeros(len(comparisons), np.float32)
     *_, gap, _ = core.sdca_items(
-        problem.store, problem.loss, problem.scales.user_weight, problem.q, problem.beta, problem.U, problem.V, beta, problem.rank,
-        300 * len(comparisons), 3, 1,
+        problem.store, problem.loss, problem.scales.user_weight, problem.q, problem.beta, problem.U, problem.V, beta,
+        problem.rank, 300 * len(comparisons), 3, 1,
     )  # fmt: skip
     sdca = objective(comparisons, problem)
     assert 0 <= gap <= 1e-4 * sdca
@@ -127,7 +127,7 @@ def test_solvers_agree(loss):
             rank=3,
             loss=loss,
             bias=True,
-            scales=scales(store, user_power=0, item_power=0.5, balance=0),
+            scales=scales(store, user_power=0, item_power=0.5, balance=0)[0],
             n_threads=1,
         )
         problem.set_reg(30.0, 60.0)
@@ -185,8 +185,8 @@ def test_sdca_numbers_implied_and_written_comparisons_alike():
         problem = make_problem(c, "squared_hinge", n_threads=1)
         beta = np.zeros(len(c), np.float32)
         core.sdca_items(
-            problem.store, problem.loss, problem.scales.user_weight, problem.q, problem.beta, problem.U, problem.V, beta, problem.rank,
-            100 * len(c), 3, 1,
+            problem.store, problem.loss, problem.scales.user_weight, problem.q, problem.beta, problem.U, problem.V,
+            beta, problem.rank, 100 * len(c), 3, 1,
         )  # fmt: skip
         ends.append(objective(comparisons, problem))
     assert ends[0] == pytest.approx(ends[1], rel=1e-4)
@@ -201,7 +201,7 @@ def test_above_the_critical_value_the_personal_part_is_zero():
         rank=4,
         loss="squared_hinge",
         bias=True,
-        scales=scales(store, user_power=0, item_power=0.5, balance=0),
+        scales=scales(store, user_power=0, item_power=0.5, balance=0)[0],
         n_threads=1,
     )
     problem.set_reg(1e9, 50.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from .estimator import Estimator
 from .model import FactorModel, seen_items
 from .native import LOSSES, threads
 from .newton import Newton
-from .problem import Problem, Scales, scales
+from .problem import Problem, Scales, UserRule, scales
 from .progress import Progress
 from .sdca import Sdca
 
@@ -153,7 +154,7 @@ class AltSVM(Estimator, FactorModel):
             comparisons = Comparisons.from_triples(comparisons, y)
         elif y is not None:
             raise InputError("y goes with integer triples X; comparisons already say who won")
-        scaled = self._scales(comparisons)
+        scaled, self.user_rule_ = self._scales(comparisons)
         factor: float | None = None
         if self.reg == "cv":
             from .tuning import choose_factor
@@ -165,18 +166,11 @@ class AltSVM(Estimator, FactorModel):
         self.slope_ = calibrate(problem, comparisons, self.seed)
         return self
 
-    def _scales(self, comparisons: Comparisons) -> Scales:
-        return scales(
-            comparisons.store,
-            user_power=self.user_power,
-            item_power=self.item_power,
-            balance=self._balance(comparisons),
-        )
-
-    def _balance(self, comparisons: Comparisons) -> float:
-        if self.balance is not None:
-            return float(self.balance)
-        return 0.0 if comparisons.ratings is None else 0.5
+    def _scales(self, comparisons: Comparisons) -> tuple[Scales, UserRule]:
+        balance = self.balance
+        if balance is None:
+            balance = 0.0 if comparisons.ratings is None else 0.5
+        return scales(comparisons.store, user_power=self.user_power, item_power=self.item_power, balance=balance)
 
     def _problem(self, store: Any, scaled: Scales, factor: float | None = None) -> Problem:
         """The problem these parameters pose on a store; ``factor`` (times the scale of reg) overrides ``reg``."""
@@ -200,7 +194,7 @@ class AltSVM(Estimator, FactorModel):
             self.history_ = checkpoint.resume(solver)
         elif not (self.warm_start and self._warm_start(problem, comparisons)):
             STARTS[self.start](problem, self.seed)
-        self.loss_, self.ridge_, self.balance_ = self.loss, problem.reg, self._balance(comparisons)
+        self.loss_ = self.loss
         self.frame_kind_ = comparisons.frame_kind
         self.seen_ = seen_items(comparisons)
         self._set_factors(comparisons.user_vocabulary, comparisons.item_vocabulary, problem.U, problem.V, problem.rank)
@@ -211,6 +205,11 @@ class AltSVM(Estimator, FactorModel):
                 while not self._finished():
                     record = {"round": float(len(self.history_) + 1), **solver.round()}
                     record["seconds"] = elapsed + time.perf_counter() - began
+                    if not math.isfinite(record["objective"]):
+                        raise InputError(
+                            f"the objective became {record['objective']} in round {len(self.history_) + 1}; weights or "
+                            "parameters are too extreme for single precision, bring them closer to 1"
+                        )
                     self.history_.append(record)
                     if checkpoint is not None:
                         checkpoint.write(solver, self.history_)
@@ -262,9 +261,9 @@ class AltSVM(Estimator, FactorModel):
             if self.reg != "cv":
                 raise InputError(f"reg is {self.reg!r}; it must be a number above 0, None (a rule) or 'cv'")
         elif self.reg is not None:
-            number("reg", self.reg, above=0)
+            number("reg", self.reg, above=0, at_most=1e30)
         if not isinstance(self.bias, bool):
-            number("bias", self.bias, above=0)
+            number("bias", self.bias, above=0, at_most=1e30)
         if self.callback is not None and not callable(self.callback):
             raise InputError(f"callback is {self.callback!r}; it must be a function of (model, record)")
         threads(self.n_threads)

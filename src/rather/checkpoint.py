@@ -12,6 +12,7 @@ import numpy as np
 from .comparisons import Comparisons
 from .errors import FileError
 from .files import read_tensors, write_tensors
+from .whole_files import destination
 
 if TYPE_CHECKING:
     from .altsvm import AltSVM
@@ -24,8 +25,9 @@ class Checkpoint:
     """A file that a fit of the same data with the same parameters can go on from."""
 
     def __init__(self, path: str | Path, model: AltSVM, comparisons: Comparisons) -> None:
-        self.path = Path(path)
-        self._params = json.dumps({k: v for k, v in model.get_params().items() if k not in FREE}, sort_keys=True)
+        self.path = destination(path)
+        kept = {k: v for k, v in model.get_params().items() if k not in FREE}
+        self._params = json.dumps(kept, sort_keys=True, default=lambda value: value.item())  # numpy's numbers
         self._data = fingerprint(comparisons)
 
     def exists(self) -> bool:
@@ -50,10 +52,19 @@ class Checkpoint:
                     f"the checkpoint {str(self.path)!r} was made with other {what}; remove it, or give another path"
                 )
         problem = solver.problem
-        history: list[dict[str, float]] = json.loads(metadata["history"])
         expected = {"U": problem.U, "V": problem.V, **solver.state()}
-        if set(tensors) != set(expected) or any(tensors[n].shape != t.shape for n, t in expected.items()):
-            raise FileError(f"the checkpoint {str(self.path)!r} is damaged: its parts do not fit together")
+        try:
+            history: list[dict[str, float]] = json.loads(metadata["history"])
+            sound = (
+                set(tensors) == set(expected)
+                and all(tensors[n].shape == t.shape and tensors[n].dtype == t.dtype for n, t in expected.items())
+                and all(np.isfinite(t).all() for t in tensors.values())
+                and all({"round", "seconds", "objective", "gap"} <= set(record) for record in history)
+            )
+        except (KeyError, ValueError, TypeError, RecursionError):
+            sound = False
+        if not sound:
+            raise FileError(f"the checkpoint {str(self.path)!r} is damaged: its parts do not fit together; remove it")
         problem.U[:], problem.V[:] = tensors["U"], tensors["V"]
         solver.restore(tensors, len(history))
         return history

@@ -85,7 +85,7 @@ class Source(NamedTuple):
 
 def _source(options: argparse.Namespace) -> Source:
     """Read options.file as options.format says or, failing that, as its columns suggest."""
-    from .frames import read_file
+    from .table_files import read_file
 
     frame = read_file(options.file)
     present = list(frame) if isinstance(frame, dict) else list(frame.column_names)
@@ -123,14 +123,14 @@ def _as_read(document: Document) -> str:
 
 def fit(options: argparse.Namespace) -> Answer:
     from . import AltSVM
-    from .datasets import check_target
+    from .whole_files import destination
 
     paths = [Path(p) for p in (options.file, options.out, options.checkpoint) if p is not None]
     if len({p.resolve() for p in paths}) < len(paths):
         raise InputError(
             f"the data, the model and the checkpoint must be different files, not {', '.join(map(str, paths))}"
         )
-    check_target(options.out)
+    destination(options.out)
     source = _source(options)
     format = source.about["format"]
     settings = {name: getattr(options, name) for name in SETTINGS if getattr(options, name) is not None}
@@ -176,7 +176,8 @@ def _show_fit(document: Document, console: Console) -> None:
 
 def evaluate(options: argparse.Namespace) -> Answer:
     from . import load, ndcg, pairwise_accuracy, precision
-    from .frames import columns, read_file
+    from .frames import columns
+    from .table_files import read_file
 
     model, source = load(options.model), _source(options)
     format = source.about["format"]
@@ -252,12 +253,12 @@ def _show_rank(document: Document, console: Console) -> None:
 
 def recommend(options: argparse.Namespace) -> Answer:
     from . import load
-    from .datasets import check_table_target, write_table
+    from .table_files import table_destination, write_table
 
     if bool(options.users) == options.all:
         raise InputError("recommend takes user ids or --all, one of the two")
     if options.out is not None:
-        check_table_target(options.out)
+        table_destination(options.out)
     model = load(options.model)
     users = model.users_ if options.all else [_user_id(model, text) for text in options.users]
     columns = _columns(model.recommend(users, k=options.k, exclude="seen" if options.exclude_seen else None))
@@ -280,9 +281,9 @@ def _show_recommend(document: Document, console: Console) -> None:
 
 def simulate(options: argparse.Namespace) -> Answer:
     from . import simulate
-    from .datasets import check_table_target, write_table
+    from .table_files import table_destination, write_table
 
-    check_table_target(options.out)
+    table_destination(options.out)
     world = simulate(options.users, options.items, options.rank, options.per_user, options.noise, options.seed)
     write_table(options.out, world.comparisons.to_frame("dict"))
     return {

@@ -7,7 +7,6 @@ written down one by one: the ratings are kept instead, and the core works on the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,11 @@ import numpy.typing as npt
 
 from . import frames
 from .errors import InputError, number, one_of
-from .ids import Codes, Ids, Vocabulary, as_ids, factorize
+from .ids import Codes, Ids, Vocabulary, as_ids, factorize, quoted
 from .native import core, threads
+
+LARGEST_RATING = 1e30  # so that single precision holds differences
+LARGEST_WEIGHT = 1e6  # so that single precision holds the squares of sums
 
 
 @dataclass(frozen=True)
@@ -117,11 +119,11 @@ class Comparisons:
         user, winner, loser : str
             Names of the columns with the ids.
         weight : str, optional
-            Name of a column of weights, at least 0; rows of weight 0 are dropped.
+            Name of a column of weights from 0 to a million; rows of weight 0 are dropped.
         tie : str, optional
             Name of a column that is true where the two items tied. A tie counts half each way.
         """
-        got = frames.columns(frame, {"user": user, "winner": winner, "loser": loser, "weight": weight, "tie": tie})
+        got = frames.columns(frame, {"user": user, "winner": winner, "loser": loser}, {"weight": weight, "tie": tie})
         who = as_ids(got["user"], f"the user (column {user!r})")
         win = as_ids(got["winner"], f"the winner (column {winner!r})")
         lose = as_ids(got["loser"], f"the loser (column {loser!r})")
@@ -129,13 +131,17 @@ class Comparisons:
             raise InputError("there are no votes: the table has no rows")
         same = np.flatnonzero(win == lose)
         if len(same):
-            raise InputError(f"row {same[0]} compares item {win[same[0]]!r} with itself; drop such rows")
+            raise InputError(f"row {same[0]} compares item {quoted(win[same[0]])} with itself; drop such rows")
         w = None
         if weight is not None:
-            w = frames.numbers(got["weight"], f"the weight (column {weight!r})").astype(np.float32)
-            bad = np.flatnonzero(~np.isfinite(w) | (w < 0))
+            given = frames.numbers(got["weight"], f"the weight (column {weight!r})")
+            bad = np.flatnonzero((given < 0) | (given > LARGEST_WEIGHT))
             if len(bad):
-                raise InputError(f"the weight in row {bad[0]} is {got['weight'][bad[0]]}; weights must be at least 0")
+                raise InputError(
+                    f"the weight (column {weight!r}) in row {bad[0]} is {given[bad[0]]}; "
+                    f"it must be from 0 to {LARGEST_WEIGHT:,.0f}: scale larger weights down"
+                )
+            w = given.astype(np.float32)
         users, (u,) = factorize([who], "user")
         items, (j, k) = factorize([win, lose], "item")
         if tie is not None:
@@ -146,7 +152,9 @@ class Comparisons:
         pairs = Pairs(u, j, k, w)
         if w is not None and not w.all():
             pairs = pairs.take(w > 0)
-        return cls(users, items, pairs=_by_user(pairs), frame_kind=frames.kind_of(frame))
+        made = cls(users, items, pairs=_by_user(pairs), frame_kind=frames.kind_of(frame))
+        made._require_some("every vote has weight 0")
+        return made
 
     @classmethod
     def from_triples(cls, X: Any, y: Any = None) -> Comparisons:
@@ -154,21 +162,25 @@ class Comparisons:
 
         Users and items are the integers from 0 to the largest that occurs.
         """
-        triples = np.asarray(X)
+        try:
+            triples = np.asarray(X)
+        except ValueError:
+            raise InputError("X has rows of different lengths; each must be three integers: user, item, item") from None
         if triples.ndim != 2 or triples.shape[1] != 3:
             raise InputError(f"X has shape {triples.shape}; it must have three columns: user, item, item")
         if triples.dtype.kind not in "iu":
-            raise InputError(f"X holds {triples.dtype}; it must hold integers (user, item, item)")
+            raise InputError(f"X holds values of type {triples.dtype}; it must hold integers (user, item, item)")
         if not len(triples):
-            raise InputError("X has no rows")
+            raise InputError("X has no rows; it must have one per comparison")
         negative = np.flatnonzero((triples < 0).any(axis=1))
         if len(negative):
             raise InputError(f"X in row {negative[0]} is {triples[negative[0]].tolist()}; codes must be at least 0")
-        if triples.max() >= 2**31 - 1:
-            raise InputError(f"X holds {triples.max()}; codes must be below 2,147,483,647")
+        large = np.flatnonzero((triples >= 2**31 - 1).any(axis=1))
+        if len(large):
+            raise InputError(f"X in row {large[0]} is {triples[large[0]].tolist()}; codes must be below 2,147,483,647")
         same = np.flatnonzero(triples[:, 1] == triples[:, 2])
         if len(same):
-            raise InputError(f"X in row {same[0]} compares item {triples[same[0], 1]} with itself")
+            raise InputError(f"X in row {same[0]} compares item {triples[same[0], 1]} with itself; drop such rows")
         u, j, k = (triples[:, c].astype(np.int32) for c in range(3))
         if y is not None:
             sign = np.asarray(y)
@@ -176,7 +188,7 @@ class Comparisons:
                 raise InputError(f"y has shape {sign.shape}; it must have one entry per row of X, {len(triples)}")
             bad = np.flatnonzero((sign != 1) & (sign != -1))
             if len(bad):
-                raise InputError(f"y in row {bad[0]} is {sign[bad[0]]!r}; it must be +1 or -1")
+                raise InputError(f"y in row {bad[0]} is {quoted(sign[bad[0]])}; it must be +1 or -1")
             j, k = np.where(sign == 1, j, k), np.where(sign == 1, k, j)
         users, items = np.arange(u.max() + 1, dtype=np.int64), np.arange(max(j.max(), k.max()) + 1, dtype=np.int64)
         return cls(users, items, pairs=_by_user(Pairs(u, j, k)))
@@ -202,6 +214,7 @@ class Comparisons:
             pairs whose ratings differ most (the paper's AltSVM-sub), ties at the cut drawn with ``seed``.
         """
         one_of("keep", keep, ("all", "largest-gap"))
+        number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
         users, items, ratings = _read_ratings(frame, user, item, rating, "rating")
         made = cls(users, items, ratings=ratings, frame_kind=frames.kind_of(frame))
         if keep == "largest-gap":
@@ -230,7 +243,7 @@ class Comparisons:
         got = frames.columns(frame, {"user": user, "menu": menu, "item": item, "chosen": chosen})
         users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
         items, (j,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
-        _, (g,) = factorize([as_ids(got["menu"], f"the menu (column {menu!r})")], "menu")
+        menus, (g,) = factorize([as_ids(got["menu"], f"the menu (column {menu!r})")], "menu")
         took = frames.flags(got["chosen"], f"the choice (column {chosen!r})")
         if not len(u):
             raise InputError("there are no menus: the table has no rows")
@@ -243,7 +256,11 @@ class Comparisons:
         twice = np.flatnonzero((group[repeated][1:] == group[repeated][:-1]) & (j[repeated][1:] == j[repeated][:-1]))
         if len(twice):
             at = repeated[twice[0]]
-            raise InputError(f"item {items[j[at]]!r} is twice in one menu of user {users[u[at]]!r}; keep one row")
+            rows = np.sort(order[repeated[twice[0] : twice[0] + 2]])
+            raise InputError(
+                f"item {quoted(items[j[at]])} is twice in menu {quoted(menus[g[at]])} of user {quoted(users[u[at]])} "
+                f"(rows {rows[0]} and {rows[1]}); keep one"
+            )
         n_chosen = np.add.reduceat(took.astype(np.int64), first)
         n_left = (size - n_chosen)[group]
         winners = np.flatnonzero(took)
@@ -251,7 +268,7 @@ class Comparisons:
         within = np.arange(len(t)) - np.repeat(np.cumsum(n_left[winners]) - n_left[winners], n_left[winners])
         losers = (first + n_chosen)[group[t]] + within
         if not len(t):
-            raise InputError("no menu has both a chosen item and one that was not")
+            raise InputError("there is nothing to compare: no menu has both a chosen item and one that was not")
         return cls(users, items, pairs=_by_user(Pairs(u[t], j[t], j[losers])), frame_kind=frames.kind_of(frame))
 
     @classmethod
@@ -263,6 +280,7 @@ class Comparisons:
         Both are drawn uniformly, with replacement. A user who clicked every item gets none. Repeated clicks count once.
         """
         number("per_user", per_user, at_least=1, integer=True)
+        number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
         got = frames.columns(frame, {"user": user, "item": item})
         users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
         items, (j,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
@@ -332,7 +350,7 @@ class Comparisons:
         if self._pairs is not None:
             return self._pairs
         assert self.ratings is not None
-        return _all_pairs(self.ratings, self.n_users)
+        return _all_pairs(self, self.ratings)
 
     def to_frame(self, kind: str | None = None) -> Any:
         """The comparisons one by one, as the kind of frame they came from (or another), with external ids."""
@@ -357,6 +375,7 @@ class Comparisons:
             user's *ratings*, and the test comparisons are those among held-out items.
         """
         number("test", test, above=0, below=1)
+        number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
         one_of("by", by, ("pairs", "items"))
         rng = np.random.default_rng(seed)
         if by == "items":
@@ -404,6 +423,12 @@ def _by_user(pairs: Pairs) -> Pairs:
 def _read_ratings(frame: Any, user: str, item: str, rating: str, what: str) -> tuple[Ids, Ids, Ratings]:
     got = frames.columns(frame, {"user": user, "item": item, what: rating})
     values = frames.numbers(got[what], f"the {what} (column {rating!r})")
+    large = np.flatnonzero(np.abs(values) > LARGEST_RATING)
+    if len(large):
+        raise InputError(
+            f"the {what} (column {rating!r}) in row {large[0]} is {values[large[0]]}; "
+            f"it must be from {-LARGEST_RATING:g} to {LARGEST_RATING:g}"
+        )
     users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
     items, (j,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
     if not len(u):
@@ -414,7 +439,9 @@ def _read_ratings(frame: Any, user: str, item: str, rating: str, what: str) -> t
     twice = np.flatnonzero(key[1:] == key[:-1])
     if len(twice):
         a, b = order[twice[0]], order[twice[0] + 1]
-        raise InputError(f"user {users[u[a]]!r} has item {items[j[a]]!r} twice (rows {a} and {b}); keep one")
+        raise InputError(
+            f"user {quoted(users[u[a]])} has item {quoted(items[j[a]])} twice (rows {a} and {b}); keep one"
+        )
     return users, items, Ratings(u[order], j[order], values[order])
 
 
@@ -425,15 +452,14 @@ def _largest_gaps(r: Ratings, n_users: int, seed: int) -> Pairs:
     return _pairs_of_ratings(r, winner, loser)
 
 
-def _all_pairs(r: Ratings, n_users: int) -> Pairs:
-    start = row_starts(r.user, n_users)
-    winners, losers = [], []
-    for first, last in pairwise(start):
-        values = r.rating[first:last]
-        a, b = np.nonzero(values[:, None] > values[None, :])
-        winners.append(a + first)
-        losers.append(b + first)
-    return _pairs_of_ratings(r, np.concatenate(winners), np.concatenate(losers))
+def _all_pairs(comparisons: Comparisons, r: Ratings) -> Pairs:
+    counts = np.empty(comparisons.n_users)
+    core.comparisons_per_user(comparisons.store, counts)
+    pair_start = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    winner, loser = np.empty(pair_start[-1], np.int64), np.empty(pair_start[-1], np.int64)
+    start = row_starts(r.user, comparisons.n_users)
+    core.all_pairs(start, r.rating, pair_start, winner, loser, threads(None))
+    return _pairs_of_ratings(r, winner, loser)
 
 
 def _pairs_of_ratings(r: Ratings, winner: Any, loser: Any) -> Pairs:

@@ -11,18 +11,17 @@ import hashlib
 import io
 import os
 import re
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import frames
-from .errors import FileError, InputError, one_of
+from .errors import FileError, one_of
+from .table_files import read_file, write_table
 
 MOVIELENS = "https://files.grouplens.org/datasets/movielens"
 RESEARCH_TERMS = "research use, acknowledge; no redistribution, no commercial use without permission"
@@ -100,7 +99,7 @@ def listing() -> list[dict[str, Any]]:
 
 def load(name: str, file: str | None = None) -> Any:
     """A file of a data set (its main one by default) as a pyarrow table."""
-    return frames.read_file(find(name, file))
+    return read_file(find(name, file))
 
 
 # -- fetching ---------------------------------------------------------------------------------------------------------
@@ -250,66 +249,3 @@ DATA_SETS = {
         columns="user, rank, item",
     ),
 }
-
-
-# -- writing tables ---------------------------------------------------------------------------------------------------
-
-
-def check_target(path: str | Path) -> Path:
-    """The path of a file to be written, refused before any work if it cannot be."""
-    path = Path(path)
-    if path.is_dir():
-        raise FileError(f"{str(path)!r} is a folder; give a file name")
-    if not path.parent.is_dir():
-        raise FileError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into")
-    if not os.access(path.parent, os.W_OK):
-        raise FileError(f"the folder {str(path.parent)!r} may not be written to; give another one")
-    return path
-
-
-def check_table_target(path: str | Path) -> Path:
-    """The path of a table to be written, which must end in .csv or .parquet."""
-    path = check_target(path)
-    if path.suffix.lower() not in (".csv", ".parquet"):
-        raise FileError(f"the file {str(path)!r} ends in {path.suffix!r}; it must end in .csv or .parquet")
-    return path
-
-
-def write_table(path: str | Path, columns: Mapping[str, Any]) -> None:
-    """Columns as a CSV or Parquet file, by suffix: complete under its final name or absent."""
-    path = check_table_target(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as f:
-            if path.suffix.lower() == ".csv":
-                _write_csv(f, columns)
-            else:
-                _write_parquet(f, columns)
-            f.flush()
-            os.fsync(f.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    except BaseException as e:
-        temporary.unlink(missing_ok=True)
-        if isinstance(e, OSError):
-            raise FileError(f"cannot write {str(path)!r}: {e.strerror}") from e
-        raise
-
-
-def _write_csv(f: Any, columns: Mapping[str, Any]) -> None:
-    text = io.TextIOWrapper(f, encoding="utf-8", newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-    text.detach()
-
-
-def _write_parquet(f: Any, columns: Mapping[str, Any]) -> None:
-    try:
-        import pyarrow.parquet
-    except ImportError as e:
-        raise InputError("writing Parquet needs pyarrow; install it with: pip install 'rather[parquet]'") from e
-    pyarrow.parquet.write_table(frames.make(columns, "pyarrow"), f)

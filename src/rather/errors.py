@@ -21,7 +21,7 @@ class FileError(InputError):
 
 def one_of(name: str, value: object, allowed: Collection[str]) -> None:
     """Check that a parameter is one of a few words."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise InputError(f"{name} is {value!r}; it must be one of {', '.join(repr(a) for a in allowed)}")
 
 
@@ -44,9 +44,13 @@ def number(
     ]
     wanted = f"it must be {kind}" + (f" {' and '.join(limits)}" if limits else "")
     accepted = numbers.Integral if integer else numbers.Real
+    shown = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
     if isinstance(value, bool) or not isinstance(value, accepted):
-        raise InputError(f"{name} is {value!r}; {wanted}")
-    x = float(value)
+        raise InputError(f"{name} is {shown!r}; {wanted}")
+    try:
+        x = float(value)
+    except OverflowError:
+        x = float("inf")
     inside = (
         x - x == 0  # neither infinite nor NaN
         and (at_least is None or x >= at_least)
@@ -55,4 +59,4 @@ def number(
         and (below is None or x < below)
     )
     if not inside:
-        raise InputError(f"{name} is {value!r}; {wanted}")
+        raise InputError(f"{name} is {shown!r}; {wanted}")

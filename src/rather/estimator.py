@@ -38,5 +38,6 @@ class Estimator:
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters
-        changed = (f"{k}={v!r}" for k, v in self.get_params().items() if v is not defaults[k].default)
+        values = self.get_params().items()
+        changed = (f"{k}={v!r}" for k, v in values if type(v) is not type(d := defaults[k].default) or v != d)
         return f"{type(self).__name__}({', '.join(changed)})"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,18 +12,21 @@ import numpy as np
 
 from .errors import FileError
 from .ids import Ids, Vocabulary
-from .native import LOSSES, factor
+from .native import LOSSES, factor, threads
+from .problem import UserRule
+from .whole_files import existing, written_whole
 
 if TYPE_CHECKING:
     from .model import FactorModel
 
 FORMAT = "rather-model-1"
 SAVED_PARAMS = (str, int, float, bool, type(None))
+NOT_SAVED = {"callback", "checkpoint"}  # a file must not decide what a later fit calls or overwrites
 
 
 def save_model(model: FactorModel, path: str | Path) -> None:
     """Write a fitted model; see :meth:`FactorModel.save`."""
-    params = model.get_params()
+    params = {k: v.item() if isinstance(v, np.generic) else v for k, v in model.get_params().items()}
     start, item = model.seen_
     tensors = {
         "user_factors": np.ascontiguousarray(model.user_factors_),
@@ -37,9 +39,10 @@ def save_model(model: FactorModel, path: str | Path) -> None:
     }
     about = {
         "class": type(model).__name__,
-        "params": {k: v for k, v in params.items() if isinstance(v, SAVED_PARAMS)},
+        "params": {k: v for k, v in params.items() if isinstance(v, SAVED_PARAMS) and k not in NOT_SAVED},
         "loss": model.loss_,
-        "ridge": model.ridge_,
+        "reg": model.reg_,
+        "user_rule": asdict(model.user_rule_),
         "slope": model.slope_,
         "frame_kind": model.frame_kind_,
         "ids": {"users": _id_kind(model.users_), "items": _id_kind(model.items_)},
@@ -59,12 +62,14 @@ def load(path: str | Path) -> Any:
     try:
         about = json.loads(metadata["about"])
         kind = ESTIMATORS[about["class"]]
-        names = set(kind._param_names())
+        names = set(kind._param_names()) - NOT_SAVED
         model = kind(**{k: v for k, v in about["params"].items() if k in names})
+        threads(model.n_threads)
         users = Vocabulary(_unpack_ids(tensors, "users", about["ids"]["users"]), "user")
         items = Vocabulary(_unpack_ids(tensors, "items", about["ids"]["items"]), "item")
         u, v, b = tensors["user_factors"], tensors["item_factors"], tensors["item_bias"]
         start, item = tensors["seen_start"], tensors["seen_item"]
+        rule = UserRule(**{name: float(value) for name, value in about["user_rule"].items()})
         sound = (
             u.dtype == v.dtype == b.dtype == np.float32
             and u.ndim == v.ndim == 2
@@ -78,15 +83,19 @@ def load(path: str | Path) -> Any:
             and item.ndim == 1
             and start[0] == 0
             and start[-1] == len(item)
+            and start.min() == 0  # with the next line: differences cannot wrap around
             and bool((np.diff(start) >= 0).all())
             and (not len(item) or (item.min() >= 0 and item.max() < len(items)))
             and about["loss"] in LOSSES
-            and np.isfinite([float(about["ridge"]), float(about["slope"])]).all()
-            and float(about["ridge"]) > 0
+            and 0 < float(about["reg"]) < float(np.finfo(np.float32).max)
+            and 0 <= rule.balance <= 1
+            and 0 <= rule.power <= 2
+            and 1 <= rule.typical < np.inf
+            and 0 <= float(about["slope"]) < np.inf
             and about["frame_kind"] in ("dict", "pandas", "polars", "pyarrow")
             and isinstance(about["history"], list)
         )
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError) as e:
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as e:
         raise FileError(f"the model file {str(path)!r} is damaged: {type(e).__name__}: {e}") from e
     if not sound:
         raise FileError(f"the model file {str(path)!r} is damaged: its parts do not fit together")
@@ -95,7 +104,8 @@ def load(path: str | Path) -> Any:
     U[:, :rank], U[:, rank], V[:, :rank], V[:, rank] = u, 1.0, v, b
     model._set_factors(users, items, U, V, rank)
     model.seen_ = (start, item)
-    model.loss_, model.ridge_, model.slope_ = about["loss"], float(about["ridge"]), float(about["slope"])
+    model.loss_, model.slope_ = about["loss"], float(about["slope"])
+    model.reg_, model.user_rule_ = float(about["reg"]), rule
     model.frame_kind_, model.history_ = about["frame_kind"], about["history"]
     return model
 
@@ -104,43 +114,18 @@ def load(path: str | Path) -> Any:
 
 
 def write_tensors(path: str | Path, tensors: dict[str, Any], metadata: dict[str, str]) -> None:
-    """A safetensors file, complete under its final name or absent: written beside it, flushed, then renamed."""
+    """A safetensors file, complete under its final name or absent."""
     from safetensors.numpy import save
 
-    path = Path(path)
-    if path.is_dir():
-        raise FileError(f"{str(path)!r} is a folder; give a file name")
-    if not path.parent.is_dir():
-        raise FileError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into")
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as e:
-        raise FileError(f"cannot write {str(path)!r}: {e.strerror}") from e
-    try:
-        with os.fdopen(handle, "wb") as f:
-            f.write(save(tensors, metadata))
-            f.flush()
-            os.fsync(f.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(path)
-    except BaseException as e:
-        Path(temporary).unlink(missing_ok=True)
-        if isinstance(e, OSError):
-            raise FileError(f"cannot write {str(path)!r}: {e.strerror}") from e
-        raise
+    with written_whole(path) as f:
+        f.write(save(tensors, metadata))
 
 
 def read_tensors(path: str | Path, form: str, what: str) -> tuple[dict[str, Any], dict[str, str]]:
     """The tensors and metadata of a file written by :func:`write_tensors` with the given format name."""
     from safetensors import SafetensorError, safe_open
 
-    path = Path(path)
-    if not path.exists():
-        raise FileError(f"there is no file {str(path)!r}")
-    if path.is_dir():
-        raise FileError(f"{str(path)!r} is a folder; name a {what} file")
+    path = existing(path, f"a {what} file")
     try:
         with safe_open(path, framework="numpy") as f:
             metadata = f.metadata() or {}
@@ -150,7 +135,7 @@ def read_tensors(path: str | Path, form: str, what: str) -> tuple[dict[str, Any]
     except (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError) as e:
         if isinstance(e, FileError):
             raise
-        raise FileError(f"{str(path)!r} is damaged or not a {what} file: {e}") from e
+        raise FileError(f"{str(path)!r} is damaged or not a {what} file: {' '.join(str(e).split())}") from e
 
 
 # -- ids --------------------------------------------------------------------------------------------------------------
@@ -179,12 +164,12 @@ def _unpack_ids(tensors: dict[str, Any], name: str, kind: str) -> Ids:
         ids: Ids = raw
     else:
         ends = tensors[f"{name}_end"].tolist()
-        if raw.dtype != np.uint8 or raw.ndim != 1 or any(e > len(raw) for e in ends):
+        ordered = all(a <= b for a, b in pairwise([0, *ends, len(raw)]))
+        if kind not in ("int", "str") or raw.dtype != np.uint8 or raw.ndim != 1 or not ordered:
             raise ValueError(f"{name} are not text")
         data = raw.tobytes()
         texts = [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *ends[:-1]], ends, strict=True)]
-        ids = np.empty(len(texts), dtype=object)
-        ids[:] = [int(t) for t in texts] if kind == "int" else texts
+        ids = np.array([int(t) for t in texts] if kind == "int" else texts, dtype=object)
     if any(a >= b for a, b in pairwise(ids.tolist())):
         raise ValueError(f"{name} are not in order")
     return ids

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .errors import FileError, InputError
+from .errors import InputError
 
 Array = npt.NDArray[Any]
 
@@ -22,35 +22,53 @@ def kind_of(frame: Any) -> str:
     if root in ("pandas", "polars", "pyarrow"):
         return root
     raise InputError(
-        f"the data is a {type(frame).__name__}; it must be a pandas, polars or pyarrow table or a dict of columns"
+        f"the data is of type {type(frame).__name__}; it must be a pandas, polars or pyarrow table or a dict of columns"
     )
 
 
-def columns(frame: Any, names: Mapping[str, str | None]) -> dict[str, Any]:
-    """The named columns of a frame (role -> column), all of one length, roles whose name is None left out."""
-    kind = kind_of(frame)
-    wanted = {role: name for role, name in names.items() if name is not None}
-    have = list(frame) if kind == "dict" else list(_narwhal(frame).columns)
+def columns(frame: Any, names: Mapping[str, str], optional: Mapping[str, str | None] | None = None) -> dict[str, Any]:
+    """The named columns of a frame (role -> column), all of one length; optional ones named None are left out."""
+    wanted = {**names, **{role: name for role, name in (optional or {}).items() if name is not None}}
+    table = frame if kind_of(frame) == "dict" else _narwhal(frame)
+    have = list(table) if table is frame else list(table.columns)
     for role, name in wanted.items():
         if name not in have:
             present = ", ".join(repr(c) for c in have) or "none"
             raise InputError(f"there is no column {name!r} (for the {role}); the columns are {present}")
-    if kind == "dict":
-        out = {role: frame[name] for role, name in wanted.items()}
-        out = {role: v if isinstance(v, (list, np.ndarray)) else np.asarray(v) for role, v in out.items()}
-    else:
-        narwhal = _narwhal(frame)
-        out = {role: narwhal.get_column(name).to_numpy() for role, name in wanted.items()}
+    read = _column_of_dict if table is frame else _column_of_narwhal
+    out = {role: read(table, name) for role, name in wanted.items()}
     lengths = {role: len(v) for role, v in out.items()}
     if len(set(lengths.values())) > 1:
         raise InputError("the columns differ in length: " + ", ".join(f"{r} has {n}" for r, n in lengths.items()))
     return out
 
 
+def _column_of_dict(table: Any, name: str) -> Any:
+    column = table[name]
+    if isinstance(column, (list, tuple)):
+        return list(column)
+    array = np.asarray(column)
+    if array.ndim == 0:
+        raise InputError(f"the column {name!r} is {column!r}; it must be a list or an array")
+    return array
+
+
+def _column_of_narwhal(table: Any, name: str) -> Any:
+    import narwhals
+
+    column = table.get_column(name)
+    wide = column.dtype in (narwhals.Int128, narwhals.UInt128)  # which numpy does not have
+    return column.to_list() if wide else column.to_numpy()
+
+
 def take(frame: Any, rows: npt.NDArray[np.bool_]) -> Any:
     """The rows of a frame where a mask is true, as the same kind of frame."""
     if kind_of(frame) == "dict":
-        return {name: np.asarray(column)[rows] for name, column in frame.items()}
+        got = columns(frame, {name: name for name in frame})
+        return {
+            name: list(compress(column, rows)) if isinstance(column, list) else column[rows]
+            for name, column in got.items()
+        }
     narwhal = _narwhal(frame)
     import narwhals
 
@@ -68,12 +86,26 @@ def make(table: Mapping[str, Any], kind: str) -> Any:
         module = __import__(kind)
     except ImportError as e:
         raise InputError(f"{kind} is not installed; install it, or ask for another kind of frame") from e
-    plain = {name: column.tolist() if column.dtype == object else column for name, column in table.items()}
-    return module.table(plain) if kind == "pyarrow" else module.DataFrame(plain)
+    plain = {name: _plain(column) for name, column in table.items()}
+    try:
+        return module.table(plain) if kind == "pyarrow" else module.DataFrame(plain)
+    except (OverflowError, TypeError, ValueError) as e:
+        raise InputError(f"{kind} cannot hold these ids ({type(e).__name__}); ask for a 'dict' instead") from e
+
+
+def _plain(column: Array) -> Any:
+    """Strings and large integers as the libraries recognise them."""
+    if column.dtype != object:
+        return column
+    if len(column) and isinstance(column[0], int) and column.min() >= 0 and column.max() < 2**64:
+        return column.astype(np.uint64)
+    return column.tolist()
 
 
 def numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
     """A column of finite numbers as float64."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mMc":
+        raise InputError(f"{what} holds values of type {values.dtype} (row 0: {values[0]}); it must hold numbers")
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -94,6 +126,8 @@ def numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
 def flags(values: Any, what: str) -> npt.NDArray[np.bool_]:
     """A column of yes or no (booleans, 0 and 1, or the words true and false in any case) as bool."""
     array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{what} has {array.ndim} dimensions; it must be a flat column")
     if array.dtype.kind == "b":
         return array.astype(bool)
     meaning = {0: False, 1: True, "0": False, "1": True, "false": False, "true": True}
@@ -106,77 +140,6 @@ def flags(values: Any, what: str) -> npt.NDArray[np.bool_]:
     return out
 
 
-def read_file(path: str | Path) -> Any:
-    """A table from a CSV (.csv, .tsv, .txt, optionally .gz) or Parquet file."""
-    path = Path(path)
-    if not path.exists():
-        raise FileError(f"there is no file {str(path)!r}")
-    if path.is_dir():
-        raise FileError(f"{str(path)!r} is a folder; name a CSV or Parquet file")
-    if not path.stat().st_size:
-        raise FileError(f"the file {str(path)!r} is empty")
-    suffixes = [s.lower() for s in path.suffixes]
-    kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else "".join(suffixes[-1:])
-    if kind == ".parquet":
-        return _read_parquet(path)
-    if kind in (".csv", ".tsv", ".txt"):
-        return _read_csv(path, "\t" if kind == ".tsv" else None)
-    raise FileError(f"the file {str(path)!r} ends in {kind!r}; it must end in .csv, .tsv, .txt or .parquet")
-
-
-def _read_parquet(path: Path) -> Any:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as e:
-        raise FileError(f"reading {path.name} needs pyarrow; install it with: pip install 'rather[parquet]'") from e
-    try:
-        return pyarrow.parquet.read_table(path)
-    except pyarrow.ArrowException as e:
-        raise FileError(f"the file {str(path)!r} cannot be read as Parquet: {str(e).splitlines()[0]}") from e
-
-
-def _read_csv(path: Path, delimiter: str | None) -> Any:
-    import csv
-    import gzip
-
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as f:
-            head = f.readline()
-            if delimiter is None:
-                delimiter = max(",;\t", key=head.count)
-            f.seek(0)
-            reader = csv.reader(f, delimiter=delimiter)
-            header = next(reader)
-            rows: list[list[str]] = []
-            for row in reader:
-                if not row:
-                    continue
-                if len(row) != len(header):
-                    raise FileError(
-                        f"line {reader.line_num} of {str(path)!r} has {len(row)} fields; the header has {len(header)}"
-                    )
-                rows.append(row)
-    except (UnicodeDecodeError, csv.Error, gzip.BadGzipFile, EOFError) as e:
-        raise FileError(f"the file {str(path)!r} cannot be read as CSV text: {e}") from e
-    if not rows:
-        raise FileError(f"the file {str(path)!r} has a header and no rows")
-    return {name: _typed(column) for name, column in zip(header, zip(*rows, strict=True), strict=True)}
-
-
-def _typed(column: tuple[str, ...]) -> Array:
-    """A CSV column as integers if every field is one, else as strings; numbers() reads floats from strings."""
-    try:
-        if all(v.lstrip("-").isdecimal() and (v == "0" or v.lstrip("-")[0] != "0") for v in column):
-            return np.array([int(v) for v in column], dtype=np.int64)
-    except OverflowError:
-        pass
-    array = np.empty(len(column), dtype=object)
-    array[:] = column
-    return array
-
-
 def _narwhal(frame: Any) -> Any:
     import narwhals
 
@@ -184,4 +147,6 @@ def _narwhal(frame: Any) -> Any:
         return narwhals.from_native(frame, eager_only=True)
     except TypeError as e:
         name = type(frame).__name__
-        raise InputError(f"the data is a {name}, which is not a table in memory; collect it first") from e
+        raise InputError(f"the data is of type {name}; it must be a table in memory, so collect a lazy one") from e
+    except ValueError as e:
+        raise InputError(f"the table cannot be read: {' '.join(str(e).split())}") from e

@@ -16,24 +16,23 @@ Codes = npt.NDArray[np.int32]
 
 def as_ids(values: Any, what: str) -> Ids:
     """A column of ids as an int64 array, or as an object array of str or of int; anything else is refused."""
-    array = np.asarray(values) if not isinstance(values, list) else _from_list(values)
+    array = _from_list(list(values)) if isinstance(values, (list, tuple)) else np.asarray(values)
     if array.ndim != 1:
         raise InputError(f"{what} has {array.ndim} dimensions; ids must be a flat list or column")
+    if not len(array):
+        return np.empty(0, np.int64)
     if array.dtype.kind == "i":
         return array.astype(np.int64, copy=False)
     if array.dtype.kind == "u":
-        fits = array.dtype.itemsize < 8 or not len(array) or int(array.max()) < 2**63
+        fits = array.dtype.itemsize < 8 or int(array.max()) < 2**63
         return array.astype(np.int64 if fits else object)
-    if array.dtype.kind in "UST":
-        return np.array(array.astype(str).tolist(), dtype=object)
-    if array.dtype.kind == "f":
-        missing = np.flatnonzero(np.isnan(array))
-        if len(missing):
-            raise InputError(f"{what} is missing in row {missing[0]}; drop such rows first")
-        raise InputError(f"{what} holds floats (row 0: {array[0]}); ids must be strings or integers")
-    if array.dtype.kind != "O":
-        raise InputError(f"{what} holds values of type {array.dtype}; ids must be strings or integers")
-    return _checked_objects(array, what)
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise InputError(f"{what} is missing in row {np.argmax(np.isnan(array))}; drop such rows first")
+    if array.dtype.kind not in "UTO":
+        raise InputError(
+            f"{what} holds values of type {array.dtype} (row 0: {array[0]}); ids must be strings or integers"
+        )
+    return _checked_objects(array.astype(object, copy=False), what)
 
 
 def _from_list(values: list[Any]) -> Ids:
@@ -42,9 +41,12 @@ def _from_list(values: list[Any]) -> Ids:
             return np.array(values, dtype=np.int64)
         except OverflowError:
             pass
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+    return np.fromiter(values, object, len(values))
+
+
+def quoted(value: Any) -> str:
+    """An id as an error message shows it: 'ann' or 7, whatever array it comes from."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _checked_objects(array: Ids, what: str) -> Ids:
@@ -56,20 +58,30 @@ def _checked_objects(array: Ids, what: str) -> Ids:
     if all(issubclass(k, (int, np.integer)) and not issubclass(k, bool) for k in kinds):
         return _from_list([int(v) for v in array])
     for row, value in enumerate(array.tolist()):
-        if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
+        if _is_missing(value):
             raise InputError(f"{what} is missing in row {row}; drop such rows first")
         if isinstance(value, bool) or not isinstance(value, (str, int, np.integer)):
-            raise InputError(f"{what} in row {row} is {value!r}; ids must be strings or integers")
+            raise InputError(f"{what} in row {row} is {quoted(value)}; ids must be strings or integers")
     row = next(k for k, v in enumerate(array) if isinstance(v, str) != isinstance(array[0], str))
-    raise InputError(f"{what} mixes strings and integers (row 0: {array[0]!r}, row {row}: {array[row]!r})")
+    first, other = quoted(array[0]), quoted(array[row])
+    raise InputError(f"{what} mixes strings and integers (row 0: {first}, row {row}: {other}); use one kind")
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, (float, np.floating)):
+        return bool(value != value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def factorize(columns: Iterable[Ids], what: str) -> tuple[Ids, list[Codes]]:
     """The sorted distinct ids of several columns, and each column as codes into them."""
     parts = list(columns)
-    kinds = {_kind(p) for p in parts if len(p)}
-    if len(kinds) > 1:
-        raise InputError(f"{what} ids are strings in one column and integers in another; use one kind")
+    examples = {_kind(p): p[0] for p in parts if len(p)}
+    if len(examples) > 1:
+        text, whole = quoted(examples["str"]), quoted(examples["int"])
+        raise InputError(
+            f"{what} ids are strings in one column and integers in another ({text} and {whole} in row 0); use one kind"
+        )
     values = np.concatenate(parts) if len(parts) > 1 else parts[0]
     if values.dtype == np.int64:
         ids, codes = _factorize_integers(values)
@@ -78,8 +90,7 @@ def factorize(columns: Iterable[Ids], what: str) -> tuple[Ids, list[Codes]]:
         raw = np.fromiter((index.setdefault(v, len(index)) for v in values.tolist()), np.int64, len(values))
         keys = list(index)
         order = sorted(range(len(keys)), key=keys.__getitem__)
-        ids = np.empty(len(keys), dtype=object)
-        ids[:] = [keys[k] for k in order]
+        ids = np.fromiter((keys[k] for k in order), object, len(keys))
         if len(ids) and ids[0] == "":
             row = int(np.argmax(raw == order[0])) % len(parts[0])
             raise InputError(f"the {what} id in row {row} is empty; drop such rows")
@@ -143,5 +154,5 @@ class Vocabulary:
         codes = self.codes(ids)
         unknown = np.flatnonzero(codes < 0)
         if len(unknown):
-            raise InputError(f"{self.what} {ids[unknown[0]]!r} was not in the training data; {advice}")
+            raise InputError(f"{self.what} {quoted(ids[unknown[0]])} was not in the training data; {advice}")
         return codes

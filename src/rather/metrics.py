@@ -11,12 +11,13 @@ import numpy.typing as npt
 from . import frames
 from .comparisons import Comparisons, row_starts
 from .errors import InputError, number
-from .ids import as_ids
+from .ids import as_ids, factorize
 from .native import core, threads
 
 if TYPE_CHECKING:
     from .model import FactorModel
 
+LARGEST_RATING = 500  # so that sums of gains stay far from overflow
 UNKNOWN_USER = "a metric needs users the model was fitted to"
 
 
@@ -46,8 +47,15 @@ def ndcg(
     number("k", k, at_least=1, integer=True)
     got = frames.columns(ratings, {"user": user, "item": item, "rating": rating})
     values = frames.numbers(got["rating"], f"the rating (column {rating!r})")
+    large = np.flatnonzero(values > LARGEST_RATING)
+    if len(large):
+        raise InputError(
+            f"the rating (column {rating!r}) in row {large[0]} is {values[large[0]]}, too large for a gain of "
+            f"2^rating - 1; rescale the ratings to at most {LARGEST_RATING}"
+        )
     u, j = _codes(model, got["user"], got["item"])
-    order = np.lexsort((j, u))
+    _, (name,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
+    order = np.lexsort((name, u))
     u, j, values = u[order], j[order], values[order]
     start = row_starts(u, len(model.users_))
     gain = 2.0**values - 1
@@ -86,7 +94,7 @@ def precision(
     test : table of user and item, or Comparisons made from clicks
         What is relevant. Items that training never saw cannot be recommended and count as missed.
     k : int
-    exclude : None, "seen", Comparisons, or table of user and item
+    exclude : None, "seen", Comparisons, or table with columns "user" and "item"
         What not to recommend: normally the training data.
     """
     number("k", k, at_least=1, integer=True)
@@ -127,7 +135,8 @@ def pairwise_accuracy(model: FactorModel, test: Comparisons, min_gap: float | No
         Count only pairs whose ratings differ by at least this: the paper's 'restricted' curves have 2.
     """
     if not isinstance(test, Comparisons):
-        raise InputError(f"test is a {type(test).__name__}; it must be Comparisons")
+        raise InputError(f"test is of type {type(test).__name__}; it must be Comparisons")
+    model._require_fit()
     users = model.user_vocabulary_.known(test.users, UNKNOWN_USER)
     items = model.item_vocabulary_.codes(test.items)
 
@@ -147,7 +156,7 @@ def accuracy_of_scores(
     if test.ratings is not None and not test.written:
         r = test.ratings
         ordered, total = core.count_ordered(
-            row_starts(r.user, test.n_users), r.rating.astype(np.float32), scores(r.user, r.item), min_gap or 0.0,
+            row_starts(r.user, test.n_users), r.rating, scores(r.user, r.item), min_gap or 0.0,
             n_threads,
         )  # fmt: skip
         if not total:

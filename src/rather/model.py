@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from .errors import InputError, NotFittedError, number
 from .ids import Codes, Vocabulary, as_ids
 from .native import LOSSES, FloatArray, core, factor, threads
 from .person import Person
-from .problem import Problem, Ridge
+from .problem import Problem, Scales, UserRule
 from .tables import Table
 
 FOLD_IN = "use fold_in(...) to add a person from a few answers"
@@ -40,7 +40,8 @@ class FactorModel:
     U_: FloatArray
     V_: FloatArray
     rank_: int
-    ridge_: float  # of a user's vector, as fold_in applies it
+    reg_: float
+    user_rule_: UserRule
     loss_: str
     slope_: float  # P(i prefers j to k) = sigma(slope (s_ij - s_ik))
     frame_kind_: str
@@ -108,7 +109,10 @@ class FactorModel:
 
     def rank(self, user: Any) -> Table:
         """All items for one user, best first: columns item, score, rank."""
-        return self._ranking(self.U_[self._user_codes(user)])
+        u = self._user_codes(user)
+        if len(u) != 1:
+            raise InputError(f"rank takes one user, not {len(u)}; recommend takes several")
+        return self._ranking(self.U_[u])
 
     def recommend(self, users: Any, k: int = 10, exclude: Any = None) -> Table:
         """The k best items for each user: columns user, item, score, rank.
@@ -188,6 +192,8 @@ class FactorModel:
         minimise the loss of the answers plus the user's ridge. No answers give the global ranking.
         """
         self._require_fit()
+        if isinstance(answers, str) or not isinstance(answers, Iterable):
+            raise InputError(f"the answers are {answers!r}; they must be a list of pairs (winner, loser)")
         pairs = list(answers)
         for n, pair in enumerate(pairs):
             if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
@@ -209,10 +215,11 @@ class FactorModel:
         codes = codes.reshape(-1).astype(np.int32)
         w, x = codes[: len(winner)].copy(), codes[len(winner) :].copy()
         store = core.store_from_pairs(1, len(items), np.zeros(len(w), np.int32), w, x, None)
-        ones = Ridge(np.ones(1, np.float32), np.ones(len(items), np.float32))
-        problem = Problem(store, rank=self.rank_, loss=self.loss_, bias=True, ridge=ones, n_threads=1)
+        rule, ones = self.user_rule_, np.ones(len(items), np.float32)
+        scaled = Scales(rule.ridge_shape(np.array([len(items)])), ones, rule.weight(np.array([len(w)])))
+        problem = Problem(store, rank=self.rank_, loss=self.loss_, bias=True, scales=scaled, n_threads=1)
         problem.V[:] = self.V_[items]
-        problem.set_reg(self.ridge_, 1.0)
+        problem.set_reg(self.reg_, 1.0)
         solve_users(problem)
         return problem.U
 
@@ -278,9 +285,9 @@ def _best(A: FloatArray, rows: Codes, B: FloatArray, k: int, excluded: Any, n_th
 
 
 def _as_list(values: Any) -> Any:
-    if isinstance(values, (str, int, np.integer)):
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         return [values]
-    return values if isinstance(values, (list, np.ndarray)) else list(values)
+    return values if hasattr(values, "__array__") else list(values)
 
 
 def _sigmoid(x: Any) -> FloatArray:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .errors import InputError
 from .native import FloatArray, core, threads
 from .tables import Table
 
@@ -43,16 +44,18 @@ class Person:
 
     def probability(self, left: Any, right: Any) -> float:
         """Probability of preferring ``left`` to ``right``."""
-        difference = self.score(left) - self.score(right)
-        return float(0.5 * (1.0 + np.tanh(0.5 * self.model.slope_ * difference[0])))
+        a, b = self.score(left), self.score(right)
+        if len(a) != 1 or len(b) != 1:
+            raise InputError(f"probability compares one item with one, not {len(a)} with {len(b)}")
+        return float(0.5 * (1.0 + np.tanh(0.5 * self.model.slope_ * (a[0] - b[0]))))
 
     def rank(self) -> Table:
         """All items, best first: columns item, score, rank."""
         return self.model._ranking(self._u)
 
-    def recommend(self, k: int = 10, exclude: Any = ()) -> Table:
+    def recommend(self, k: int = 10, exclude: Any = None) -> Table:
         """The k best items, those in ``exclude`` (a list of ids) left out: columns item, score, rank."""
-        gone = self.model._item_codes(list(exclude)) if len(exclude) else None
+        gone = None if exclude is None else self.model._item_codes(exclude)
         starts = None if gone is None else (np.array([0, len(gone)], np.int64), gone)
         table = self.model._recommend(self._u, np.zeros(1, np.int32), np.array([""], dtype=object), k, starts)
         return Table({name: table[name] for name in ("item", "score", "rank")}, table.frame_kind)

@@ -26,28 +26,47 @@ class Scales:
     user_weight: FloatArray
 
 
-def scales(store: Any, *, user_power: float, item_power: float, balance: float) -> Scales:
-    """Ridges (count / c)^power with c = sum count^2 / sum count, the count as an average (user, item) entry sees it.
+@dataclass(frozen=True)
+class UserRule:
+    """What decides how much a user counts: a newcomer is treated by the same rule as the users of a fit.
+
+    A user who compared n items has the ridge shape (n / typical)^power; all of their N comparisons have the weight
+    N^-balance.
+    """
+
+    power: float
+    typical: float
+    balance: float
+
+    def ridge_shape(self, items: Any) -> FloatArray:
+        return _shape(items, self.typical, self.power)
+
+    def weight(self, comparisons: Any) -> FloatArray:
+        return np.asarray(np.maximum(comparisons, 1.0) ** -self.balance, np.float32)
+
+
+def scales(store: Any, *, user_power: float, item_power: float, balance: float) -> tuple[Scales, UserRule]:
+    """How much the users and items of a store count, and the rule for users.
 
     An item's count is the number of users who compared it, a user's the number of items they compared. The power 0 is
-    the plain ridge; 1/2 for items is the weighted trace norm for a popularity far from uniform. All comparisons of a
-    user are weighted by (their number)^-balance.
+    the plain ridge; 1/2 for items is the weighted trace norm for a popularity far from uniform.
     """
     users = np.diff(store.start).astype(np.float64)
     items = np.bincount(store.item, minlength=store.n_items).astype(np.float64)
-
-    def shape(count: Any, power: float) -> FloatArray:
-        average = (count**2).sum() / max(count.sum(), 1.0)
-        return np.asarray((np.maximum(count, 1.0) / max(average, 1.0)) ** power, np.float32)
-
     comparisons = np.empty(store.n_users)
     core.comparisons_per_user(store, comparisons)
-    return Scales(shape(users, user_power), shape(items, item_power), user_weight(comparisons, balance))
+    rule = UserRule(user_power, _typical(users), balance)
+    shape = _shape(items, _typical(items), item_power)
+    return Scales(rule.ridge_shape(users), shape, rule.weight(comparisons)), rule
 
 
-def user_weight(comparisons: Any, balance: float) -> FloatArray:
-    """The weight that ``balance`` gives to the comparisons of users who made so many."""
-    return np.asarray(np.maximum(comparisons, 1.0) ** -balance, np.float32)
+def _typical(count: Any) -> float:
+    """The count as an average (user, item) entry sees it: sum count^2 / sum count."""
+    return max(1.0, float((count**2).sum() / max(count.sum(), 1.0)))
+
+
+def _shape(count: Any, typical: float, power: float) -> FloatArray:
+    return np.asarray((np.maximum(count, 1.0) / typical) ** power, np.float32)
 
 
 class Problem:

@@ -44,7 +44,7 @@ class World:
     def best_accuracy(self) -> float:
         """The accuracy on fresh comparisons of someone who knows the truth: the mean of max(P, 1 - P) over pairs."""
         i, j, k = _draw(np.random.default_rng(0), len(self.user_factors), len(self.item_factors), 200_000)
-        return float(np.mean(1 / (1 + np.exp(-np.abs(self.margins(i, j, k))))))
+        return float(np.mean(_sigmoid(np.abs(self.margins(i, j, k)))))
 
     def margins(self, i: Any, j: Any, k: Any) -> npt.NDArray[np.float64]:
         """True score differences s_ij - s_ik, by code."""
@@ -52,6 +52,8 @@ class World:
 
     def test(self, n: int = 100_000, seed: int = 1) -> Comparisons:
         """Fresh comparisons by the same users of the same items, drawn independently of the training ones."""
+        number("n", n, at_least=1, integer=True)
+        number("seed", seed, at_least=0, integer=True)
         rng = np.random.default_rng(seed)
         i, j, k = _draw(rng, len(self.user_factors), len(self.item_factors), n)
         pairs = _answers(rng, self.user_factors, self.item_factors, np.sort(i), j, k)
@@ -72,7 +74,8 @@ def simulate(
     per_user : int
         Comparisons per user, each of two different items drawn uniformly.
     noise : float
-        0.5 makes the best attainable accuracy about 0.83; towards 0 answers become certain, towards infinity random.
+        0.5 makes the best attainable accuracy about 0.80 at rank 3; towards 0 answers become certain, towards infinity
+        random.
     seed : int
 
     Examples
@@ -123,6 +126,10 @@ def _draw(rng: np.random.Generator, n_users: int, n_items: int, n: int) -> tuple
 
 def _answers(rng: np.random.Generator, U: Any, V: Any, i: Any, j: Any, k: Any) -> Pairs:
     margin = np.einsum("tr,tr->t", U[i], V[j] - V[k])
-    first = rng.random(len(i)) < 1 / (1 + np.exp(-margin))
+    first = rng.random(len(i)) < _sigmoid(margin)
     winner, loser = np.where(first, j, k), np.where(first, k, j)
     return Pairs(i.astype(np.int32), winner.astype(np.int32), loser.astype(np.int32))
+
+
+def _sigmoid(x: Any) -> Any:
+    return 0.5 * (1 + np.tanh(0.5 * x))  # which does not overflow

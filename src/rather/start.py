@@ -49,8 +49,7 @@ def global_ranking(store: Any, *, loss: str, scales: Scales, bias_reg: float, n_
         problem.delta = 0.5
     problem.evaluate()
     for _ in range(20):
-        decrement = problem.item_step(cg_steps=20, cg_tol=0.01)
-        if decrement <= 1e-6 * problem.loss_value:
+        if problem.item_step(cg_steps=20) <= 1e-4 * problem.loss_value:
             break
     return problem
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import start
 from .comparisons import Comparisons
+from .errors import InputError
 from .metrics import accuracy_of_scores
 from .native import core
 from .newton import Newton
@@ -29,7 +30,9 @@ def choose_factor(model: AltSVM, comparisons: Comparisons) -> tuple[list[dict[st
     """
     by = "pairs" if comparisons.ratings is None else "items"
     train, test = comparisons.split(test=HELD_OUT, seed=model.seed, by=by)
-    scaled = model._scales(train)
+    if not len(train) or not len(test):
+        raise InputError("reg='cv' holds out a fifth of the answers, too few here to compare; give reg a number")
+    scaled, _ = model._scales(train)
     results: list[dict[str, float]] = []
     best, best_accuracy, worse = start.REG_FACTOR, -1.0, 0
     problem: Problem | None = None

@@ -1,0 +1,28 @@
+"""A model whose scores are given: what metrics and lists say of it can be worked out by hand."""
+
+import numpy as np
+
+from rather import AltSVM
+from rather.comparisons import row_starts
+from rather.ids import Vocabulary, as_ids
+from rather.native import factor
+from rather.problem import UserRule
+
+
+def model_of(scores, users=None, items=None, seen=()):
+    """A model that gives user i and item j exactly ``scores[i][j]``; ``seen`` are pairs of codes (user, item)."""
+    scores = np.asarray(scores, np.float32)
+    n_users, n_items = scores.shape
+    users = [f"u{i}" for i in range(n_users)] if users is None else users
+    items = [chr(ord("A") + j) for j in range(n_items)] if items is None else items
+    U, V = factor(n_users, n_items + 1), factor(n_items, n_items + 1)
+    U[:, :n_items], U[:, n_items], V[:, :n_items] = scores, 1, np.eye(n_items)
+    model = AltSVM(rank=n_items)
+    model._set_factors(
+        Vocabulary(as_ids(users, "users"), "user"), Vocabulary(as_ids(items, "items"), "item"), U, V, n_items
+    )
+    who, what = np.array(sorted(seen), np.int32).reshape(-1, 2).T
+    model.seen_ = (row_starts(who, n_users), what.copy())
+    model.loss_, model.reg_, model.user_rule_, model.slope_ = "squared_hinge", 1.0, UserRule(0.0, 1.0, 0.0), 1.0
+    model.frame_kind_, model.history_ = "dict", []
+    return model

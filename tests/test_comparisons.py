@@ -1,0 +1,386 @@
+"""Comparisons: every constructor against a list worked out by hand or by brute force, and what splitting keeps."""
+
+from collections import Counter
+from itertools import pairwise, product
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rather import Comparisons
+
+MAKERS = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+VOTES = {"user": ["bob", "ann", "bob"], "winner": ["C", "A", "A"], "loser": ["A", "B", "B"]}
+
+
+def triples(comparisons):
+    """How often (or with what weight in all) each user prefers one item to another, in external ids."""
+    p = comparisons.pairs()
+    users, items = comparisons.users.tolist(), comparisons.items.tolist()
+    weights = np.ones(len(p.user)) if p.weight is None else p.weight
+    total = Counter()
+    for u, w, x, weight in zip(p.user, p.winner, p.loser, weights, strict=True):
+        total[users[u], items[w], items[x]] += float(weight)
+    return total
+
+
+def columns(rows, *names):
+    return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+
+
+# -- votes ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_votes_of_every_kind_of_frame(kind):
+    """The same votes as any kind of frame are the same comparisons, and go back into that kind."""
+    votes = Comparisons.from_frame(MAKERS[kind](VOTES))
+    assert votes.users.tolist() == ["ann", "bob"] and votes.items.tolist() == ["A", "B", "C"]
+    assert votes.n_users == 2 and votes.n_items == 3 and len(votes) == 3
+    assert triples(votes) == Counter([("ann", "A", "B"), ("bob", "C", "A"), ("bob", "A", "B")])
+    assert type(votes.to_frame()) is type(MAKERS[kind](VOTES))
+    assert repr(votes) == "Comparisons: 3 comparisons by 2 users over 3 items"
+
+
+def test_columns_may_have_any_name():
+    """Columns are found by the names given; others are ignored."""
+    frame = {"who": ["a"], "better": [1], "worse": [2], "user": [None], "when": ["now"]}
+    assert triples(Comparisons.from_frame(frame, "who", "better", "worse")) == {("a", 1, 2): 1}
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [(3, 1, 2), (-1, -(2**63), 2**63 - 1), (2**63, 1, 2**64 - 1), (2**70, -(2**70), 0), ("été", "日本", "007")],
+    ids=str,
+)
+def test_ids_come_back_unchanged(ids):
+    """Ids of any kind come back equal, in sorted order, and of the same type."""
+    a, b, c = ids
+    votes = Comparisons.from_frame({"user": [a, b], "winner": [a, b], "loser": [b, c]})
+    assert votes.items.tolist() == sorted(ids) and votes.users.tolist() == sorted([a, b])
+    assert triples(votes) == {(a, a, b): 1, (b, b, c): 1}
+    frame = votes.to_frame()
+    assert {type(v) for v in frame["winner"].tolist()} == {type(a)}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_unsigned_64_bit_ids(kind):
+    """Unsigned integers that int64 cannot hold go through every kind of frame."""
+    large = np.array([2**64 - 1, 1], np.uint64)
+    votes = Comparisons.from_frame(MAKERS[kind]({"user": large, "winner": large, "loser": large[::-1].copy()}))
+    again = Comparisons.from_frame(votes.to_frame())
+    assert triples(votes) == triples(again) == {(2**64 - 1, 2**64 - 1, 1): 1, (1, 1, 2**64 - 1): 1}
+
+
+def test_weights():
+    """A weight is kept with its vote; a vote of weight 0 is dropped, its ids are not."""
+    frame = {**VOTES, "w": [0.5, 0, 2]}
+    votes = Comparisons.from_frame(frame, weight="w")
+    assert triples(votes) == {("bob", "C", "A"): 0.5, ("bob", "A", "B"): 2}
+    assert len(votes) == 2 and votes.users.tolist() == ["ann", "bob"]
+
+
+def test_ties_count_half_each_way():
+    """A tie is half a vote for either item, times its weight; a vote that is no tie stays whole."""
+    frame = {**VOTES, "w": [1, 4, 3], "t": [False, True, False]}
+    assert triples(Comparisons.from_frame(frame, tie="t")) == {
+        ("bob", "C", "A"): 1, ("bob", "A", "B"): 1, ("ann", "A", "B"): 0.5, ("ann", "B", "A"): 0.5,
+    }  # fmt: skip
+    assert triples(Comparisons.from_frame(frame, tie="t", weight="w")) == {
+        ("bob", "C", "A"): 1, ("bob", "A", "B"): 3, ("ann", "A", "B"): 2, ("ann", "B", "A"): 2,
+    }  # fmt: skip
+
+
+def test_repeated_votes_count_each():
+    """The same vote twice is two comparisons."""
+    votes = Comparisons.from_frame({"user": [1, 1], "winner": [2, 2], "loser": [3, 3]})
+    assert len(votes) == 2 and triples(votes) == {(1, 2, 3): 2}
+
+
+# -- triples ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int64, np.uint64], ids=str)
+def test_integer_triples(dtype):
+    """y = +1 says the first item won, -1 the second; codes that do not occur are users and items all the same."""
+    X = np.array([[3, 0, 2], [1, 4, 0]], dtype)
+    votes = Comparisons.from_triples(X, [1, -1])
+    assert triples(votes) == {(3, 0, 2): 1, (1, 0, 4): 1}
+    assert votes.users.tolist() == [0, 1, 2, 3] and votes.items.tolist() == [0, 1, 2, 3, 4]
+    assert triples(Comparisons.from_triples(X)) == {(3, 0, 2): 1, (1, 4, 0): 1}
+    assert triples(Comparisons.from_triples(X.tolist(), [1.0, -1.0])) == triples(votes)
+
+
+# -- ratings and rankings ---------------------------------------------------------------------------------------------
+
+RATINGS = columns(
+    [("b", "x", 5.0), ("a", "x", 1.0), ("a", "y", 2.5), ("a", "z", 1.0), ("b", "z", 4.0), ("c", "y", 3.0)],
+    "user", "item", "rating",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_ratings(kind):
+    """A user prefers what they rated higher; equal ratings, and single ones, say nothing but keep their ids."""
+    made = Comparisons.from_ratings(MAKERS[kind](RATINGS))
+    assert triples(made) == {("a", "y", "x"): 1, ("a", "y", "z"): 1, ("b", "x", "z"): 1}
+    assert len(made) == 3 and made.users.tolist() == ["a", "b", "c"] and not made.written
+    assert repr(made) == "Comparisons: 3 comparisons by 3 users over 3 items (from ratings)"
+    assert type(made.to_frame()) is type(MAKERS[kind](VOTES))
+
+
+def test_ratings_keep_their_gaps():
+    """Pairs from ratings carry the difference of the two."""
+    p = Comparisons.from_ratings(RATINGS).pairs()
+    assert sorted(p.gap.tolist()) == [1, 1.5, 1.5]
+
+
+def test_rankings():
+    """A smaller rank is better."""
+    ranks = columns(
+        [("a", "x", 1), ("a", "y", 2), ("a", "z", 2), ("b", "x", 9), ("b", "y", -1)], "user", "item", "rank"
+    )
+    made = Comparisons.from_rankings(ranks)
+    assert triples(made) == {("a", "x", "y"): 1, ("a", "x", "z"): 1, ("b", "y", "x"): 1}
+
+
+def test_largest_gaps_against_brute_force():
+    """For a user with N ratings the N pairs furthest apart are kept, all if there are fewer, each once."""
+    rng = np.random.default_rng(0)
+    rows = [(u, j, int(rng.integers(1, 6))) for u in range(20) for j in range(rng.integers(2, 9))]
+    ratings = columns(rows, "user", "item", "rating")
+    every, kept = Comparisons.from_ratings(ratings), Comparisons.from_ratings(ratings, keep="largest-gap")
+    for u in range(20):
+        rated = {j: r for who, j, r in rows if who == u}
+        gaps = sorted((rated[a] - rated[b] for a, b in product(rated, rated) if rated[a] > rated[b]), reverse=True)
+        own = {(w, x): n for (who, w, x), n in triples(kept).items() if who == u}
+        assert set(own.values()) <= {1}
+        assert sorted((rated[w] - rated[x] for w, x in own), reverse=True) == gaps[: len(rated)]
+    assert set(triples(kept)) <= set(triples(every)) and len(kept) < len(every)
+    assert kept.written and kept.ratings is not None
+
+
+def test_largest_gap_ties_are_drawn_by_seed():
+    """Which of equally wide pairs are kept depends on the seed, and on nothing else."""
+    ratings = columns([("a", j, int(j < 4)) for j in range(8)], "user", "item", "rating")
+    draws = [triples(Comparisons.from_ratings(ratings, keep="largest-gap", seed=s)) for s in (0, 0, 1, 2, 3)]
+    assert draws[0] == draws[1] and len({frozenset(d) for d in draws}) > 1
+    assert all(len(d) == 8 for d in draws)
+
+
+# -- menus ------------------------------------------------------------------------------------------------------------
+
+MENUS = columns(
+    [
+        ("ann", 1, "A", 0), ("ann", 1, "B", 1), ("ann", 1, "C", 0),
+        ("bob", 2, "A", 1), ("bob", 2, "B", 1), ("bob", 2, "C", 0), ("bob", 2, "D", 0),
+        ("ann", 2, "A", 0), ("ann", 2, "E", 0),
+        ("bob", 7, "A", 1), ("bob", 7, "D", 1),
+    ],
+    "user", "menu", "item", "chosen",
+)  # fmt: skip
+CHOSEN = Counter(
+    [("ann", "B", "A"), ("ann", "B", "C"), ("bob", "A", "C"), ("bob", "A", "D"), ("bob", "B", "C"), ("bob", "B", "D")]
+)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_menus(kind):
+    """What was chosen beats what was shown beside it and left; a menu number belongs to its user."""
+    made = Comparisons.from_menus(MAKERS[kind](MENUS))
+    assert triples(made) == CHOSEN and len(made) == 6
+
+
+def test_menus_in_any_order_of_rows():
+    """The rows of a menu need not be together."""
+    order = np.random.default_rng(1).permutation(len(MENUS["user"]))
+    shuffled = {name: [column[k] for k in order] for name, column in MENUS.items()}
+    assert triples(Comparisons.from_menus(shuffled)) == CHOSEN
+
+
+# -- clicks -----------------------------------------------------------------------------------------------------------
+
+CLICKS = columns(
+    [("a", 1), ("a", 2), ("a", 1), ("b", 3), ("all", 1), ("all", 2), ("all", 3), ("all", 4), ("b", 4)], "user", "item"
+)
+
+
+def test_clicks():
+    """Every user gets per_user comparisons, clicked over unclicked; one who clicked everything gets none."""
+    made = Comparisons.from_clicks(CLICKS, per_user=50)
+    clicked = {"a": {1, 2}, "b": {3, 4}}
+    assert len(made) == 100 and made.clicks is not None
+    for (user, winner, loser), n in triples(made).items():
+        assert winner in clicked[user] and loser not in clicked[user] and n > 0
+    assert sum(n for (user, _, _), n in triples(made).items() if user == "a") == 50
+    assert repr(made) == "Comparisons: 100 comparisons by 3 users over 4 items (from clicks)"
+
+
+def test_clicks_are_drawn_uniformly():
+    """Each of a user's clicked items wins, and each unclicked one loses, about equally often."""
+    made = Comparisons.from_clicks(CLICKS, per_user=4000, seed=3)
+    for pair in product((1, 2), (3, 4)):
+        assert 900 < triples(made)[("a", *pair)] < 1100  # 1000 expected, deviation 27
+
+
+def test_clicks_depend_on_the_seed_alone():
+    """The draw is the same for a seed whatever the order of rows and repetitions, and another for another seed."""
+    order = np.random.default_rng(0).permutation(len(CLICKS["user"]))
+    shuffled = {name: [column[k] for k in order] * 2 for name, column in CLICKS.items()}
+    a, b, c = (
+        Comparisons.from_clicks(frame, per_user=20, seed=s).pairs()
+        for frame, s in ((CLICKS, 0), (shuffled, 0), (CLICKS, 1))
+    )
+    np.testing.assert_array_equal(np.c_[a.user, a.winner, a.loser], np.c_[b.user, b.winner, b.loser])
+    assert not np.array_equal(a.winner, c.winner)
+
+
+# -- parts ------------------------------------------------------------------------------------------------------------
+
+
+def test_split_counts_and_seed():
+    """The share held out is exact, both parts know all ids, and the seed decides which."""
+    votes = Comparisons.from_triples(np.random.default_rng(0).permuted(np.tile([0, 1, 2], (50, 1)), axis=1))
+    train, test = votes.split(0.3, seed=1)
+    assert (len(train), len(test)) == (35, 15)
+    assert train.users is test.users is votes.users and train.items is test.items is votes.items
+    same, other = votes.split(0.3, seed=1)[1], votes.split(0.3, seed=2)[1]
+    assert triples(same) == triples(test) != triples(other)
+
+
+def test_split_of_weighted_votes_keeps_weights():
+    """Each part keeps the weights of its votes."""
+    frame = {"user": [1] * 4, "winner": [1, 2, 3, 4], "loser": [5] * 4, "w": [1, 2, 3, 4]}
+    parts = Comparisons.from_frame(frame, weight="w").split(0.5)
+    assert triples(parts[0]) + triples(parts[1]) == {(1, k, 5): k for k in range(1, 5)}
+
+
+def test_split_by_items_holds_out_ratings():
+    """by="items" cuts every user's ratings, the rounded share each; the test pairs are those among held-out items."""
+    rng = np.random.default_rng(0)
+    sizes = [5, 8, 10, 1]
+    rows = [(u, j, float(rng.random())) for u, n in enumerate(sizes) for j in range(n)]
+    made = Comparisons.from_ratings(columns(rows, "user", "item", "rating"))
+    train, test = made.split(0.4, seed=0, by="items")
+    assert np.bincount(test.ratings.user, minlength=4).tolist() == [2, 3, 4, 0]
+    kept, held = (set(zip(part.ratings.user, part.ratings.item, strict=True)) for part in (train, test))
+    assert not kept & held and len(kept | held) == len(rows)
+    held_items = {(u, j) for u, j in held}
+    for u, w, x in triples(test):
+        assert (u, w) in held_items and (u, x) in held_items
+    assert not set(triples(train)) & set(triples(test))
+
+
+def test_split_by_items_of_largest_gaps():
+    """Training comparisons thinned to the largest gaps are thinned again within what is left of each user."""
+    rows = [(u, j, j) for u in range(3) for j in range(10)]
+    made = Comparisons.from_ratings(columns(rows, "user", "item", "rating"), keep="largest-gap")
+    train, test = made.split(0.5, by="items")
+    assert len(train) == 3 * 5 and len(test) == 3 * 10
+    assert set(triples(train)) <= set(triples(Comparisons.from_ratings(columns(rows, "user", "item", "rating"))))
+
+
+def test_of_users():
+    """A mask over users keeps their comparisons and everybody's ids."""
+    votes = Comparisons.from_frame(VOTES)
+    assert triples(votes.of_users(np.array([True, False]))) == {("ann", "A", "B"): 1}
+    rated = Comparisons.from_ratings(RATINGS)
+    part = rated.of_users(np.array([False, True, True]))
+    assert triples(part) == {("b", "x", "z"): 1} and part.n_users == 3
+
+
+# -- properties -------------------------------------------------------------------------------------------------------
+
+items = st.integers(0, 5)
+votes = st.lists(st.tuples(st.integers(0, 3), items, items).filter(lambda t: t[1] != t[2]), min_size=2, max_size=30)
+ratings = st.dictionaries(st.tuples(st.integers(0, 3), items), st.integers(1, 5), min_size=1, max_size=20).filter(
+    lambda rated: any(u == v and rated[u, j] != rated[v, k] for u, j in rated for v, k in rated)
+)
+quick = settings(deadline=None, max_examples=60)
+
+
+def from_votes(rows):
+    return Comparisons.from_frame(columns(rows, "user", "winner", "loser"))
+
+
+def from_rated(rated):
+    return Comparisons.from_ratings(columns([(u, j, r) for (u, j), r in rated.items()], "user", "item", "rating"))
+
+
+def brute_force(rated):
+    return Counter((u, j, k) for (u, j) in rated for (v, k) in rated if u == v and rated[u, j] > rated[v, k])
+
+
+@quick
+@given(votes, st.permutations(range(6)), st.booleans())
+def test_relabelling_permutes_everything(rows, names, text):
+    """New names for users and items, of either kind, rename the comparisons and change nothing else."""
+
+    def rename(k):
+        return f"item {names[k]}" if text else names[k] * 10**18 - 3
+
+    made = from_votes([(rename(u), rename(w), rename(x)) for u, w, x in rows])
+    assert triples(made) == Counter({tuple(map(rename, t)): n for t, n in triples(from_votes(rows)).items()})
+    assert made.items.tolist() == sorted(rename(k) for k in {k for _, *pair in rows for k in pair})
+
+
+@quick
+@given(votes.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))))
+def test_order_of_rows_does_not_matter(both):
+    """The same votes in another order are the same ids and the same comparisons, kept in the order of users."""
+    a, b = map(from_votes, both)
+    assert triples(a) == triples(b) == Counter(map(tuple, both[0]))
+    assert a.users.tolist() == b.users.tolist() and a.items.tolist() == b.items.tolist()
+    assert all(x <= y for x, y in pairwise(b.pairs().user.tolist()))
+
+
+@quick
+@given(ratings)
+def test_ratings_imply_exactly_their_pairs(rated):
+    """Ratings imply every pair of unequal ratings of one user, each once; len() counts them without writing them."""
+    made, expected = from_rated(rated), brute_force(rated)
+    assert len(made) == sum(expected.values()) and triples(made) == expected
+    assert made.store.n_comparisons == len(made) and not made.written
+
+
+@quick
+@given(ratings)
+def test_rankings_are_ratings_reversed(rated):
+    """Ranks imply the reverse of what the same numbers imply as ratings."""
+    rows = columns([(u, j, r) for (u, j), r in rated.items()], "user", "item", "rank")
+    reverse = {(u, x, w): n for (u, w, x), n in brute_force(rated).items()}
+    assert triples(Comparisons.from_rankings(rows)) == reverse
+
+
+@quick
+@given(st.one_of(votes.map(from_votes), ratings.map(from_rated)), st.floats(0.05, 0.95), st.integers(0, 9))
+def test_split_is_a_partition(made, share, seed):
+    """Every comparison is in exactly one part."""
+    held = round(share * len(made))
+    if 0 < held < len(made):
+        train, test = made.split(share, seed)
+        assert len(test) == held
+        assert triples(train) + triples(test) == triples(made)
+
+
+@quick
+@given(
+    st.lists(st.tuples(items, items, items, st.sampled_from([0.25, 1, 3])).filter(lambda t: t[1] != t[2]), min_size=1),
+    st.sampled_from(sorted(MAKERS)),
+)
+def test_to_frame_round_trip(rows, kind):
+    """Comparisons written to any kind of frame and read again are the same."""
+    made = Comparisons.from_frame(columns(rows, "user", "winner", "loser", "w"), weight="w")
+    assert triples(Comparisons.from_frame(made.to_frame(kind), weight="weight")) == triples(made)
+
+
+@quick
+@given(ratings)
+def test_round_trip_of_implied_pairs(rated):
+    """Pairs implied by ratings are votes once written out."""
+    made = from_rated(rated)
+    assert triples(Comparisons.from_frame(made.to_frame())) == triples(made)
