@@ -1,9 +1,8 @@
 """How sure a score difference makes us: the slope of P(i prefers j to k) = sigma(slope (s_ij - s_ik)).
 
-A slope fitted on the training comparisons themselves would be far too steep, so up to 2,000 users are scored on
-comparisons that their own vector has not seen: a fifth of a user's items (or of the pairs) is put aside, the vector is
-solved again from the rest with the items fixed, and the one-parameter logistic regression is fitted to what was put
-aside.
+A slope fitted on the training comparisons themselves would be far too steep. So a fifth of what a fifth of the users
+said (of each one's items, where it came from ratings) is put aside, the fit goes on without it for a few rounds, until
+it is forgotten, and the one-parameter logistic regression is fitted to what was put aside.
 """
 
 from __future__ import annotations
@@ -12,32 +11,40 @@ import numpy as np
 import numpy.typing as npt
 
 from .comparisons import Comparisons
-from .model import solve_users
+from .errors import InputError
 from .native import core
 from .problem import Problem
 
-MOST_USERS = 2000
-HELD_OUT = 0.2
+FEWEST_USERS, MOST_USERS = 100, 2000  # and between them a fifth of all
+SHARE = 0.2
+ROUNDS = 3
 
 
 def calibrate(problem: Problem, comparisons: Comparisons, seed: int) -> float:
     """The slope for the fitted factors of a problem and the comparisons they were fitted to."""
-    rng = np.random.default_rng(seed)
     n = comparisons.n_users
-    chosen = np.zeros(n, bool)
-    chosen[rng.permutation(n)[:MOST_USERS]] = True
-    some = comparisons.of_users(chosen)
-    if len(some) < 10:
-        return fit_slope(*_margins(problem, some))
-    rest, aside = some.split(test=HELD_OUT, seed=seed, by="pairs" if comparisons.ratings is None else "items")
-    again = Problem(
+    some = np.zeros(n, bool)
+    how_many = min(MOST_USERS, max(FEWEST_USERS, n // 5))
+    some[np.random.default_rng(seed).permutation(n)[:how_many]] = True
+    try:
+        by = "pairs" if comparisons.ratings is None else "items"
+        rest, aside = comparisons.split(test=SHARE, seed=seed, by=by, users=some)
+    except InputError:  # too few comparisons to put any aside
+        return fit_slope(*_margins(problem, comparisons))
+    if not len(aside) or not len(rest):
+        return fit_slope(*_margins(problem, comparisons))
+    without = Problem(
         rest.store, rank=problem.rank, loss=problem.loss_name, bias=problem.bias, scales=problem.scales,
         n_threads=problem.n_threads,
     )  # fmt: skip
-    again.V[:] = problem.V
-    again.set_reg(problem.reg, problem.bias_reg)
-    solve_users(again)
-    return fit_slope(*_margins(again, aside if len(aside) else some))
+    without.set_reg(problem.reg, problem.bias_reg)
+    without.delta = problem.delta
+    without.U[:], without.V[:] = problem.U, problem.V
+    without.user_step()
+    for _ in range(ROUNDS):
+        without.item_step()
+        without.user_step()
+    return fit_slope(*_margins(without, aside))
 
 
 def _margins(problem: Problem, comparisons: Comparisons) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

@@ -362,7 +362,9 @@ class Comparisons:
 
     # -- parts --------------------------------------------------------------------------------------------------
 
-    def split(self, test: float = 0.2, seed: int = 0, by: str = "pairs") -> tuple[Comparisons, Comparisons]:
+    def split(
+        self, test: float = 0.2, seed: int = 0, by: str = "pairs", users: npt.NDArray[np.bool_] | None = None
+    ) -> tuple[Comparisons, Comparisons]:
         """Hold out a random share: (train, test), both with all the ids.
 
         Parameters
@@ -373,6 +375,8 @@ class Comparisons:
             "pairs" holds out comparisons, as the paper's first experiment does. Pairs that come from ratings share
             their items, so held-out pairs are then partly implied by the rest; "items" holds out that share of every
             user's *ratings*, and the test comparisons are those among held-out items.
+        users : array of bool, optional
+            A mask over ``self.users``: hold out only what these users said.
         """
         number("test", test, above=0, below=1)
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
@@ -383,23 +387,18 @@ class Comparisons:
             if r is None:
                 raise InputError("by='items' needs ratings behind the comparisons, and these have none; use by='pairs'")
             held = _share_of_each_row(row_starts(r.user, self.n_users), test, rng)
+            if users is not None:
+                held &= users[r.user]
             train, test_part = (Ratings(r.user[rows], r.item[rows], r.rating[rows]) for rows in (~held, held))
             kept = None if self._pairs is None else _largest_gaps(train, self.n_users, seed)
             return self._like(ratings=train, pairs=kept), self._like(ratings=test_part)
         pairs = self.pairs()
+        candidates = np.arange(len(pairs.user)) if users is None else np.flatnonzero(users[pairs.user])
         held = np.zeros(len(pairs.user), bool)
-        held[rng.permutation(len(held))[: round(test * len(held))]] = True
+        held[rng.permutation(candidates)[: round(test * len(candidates))]] = True
         if held.all() or not held.any():
             raise InputError(f"holding out {test} of {len(held)} comparisons leaves one part empty")
         return self._like(pairs=pairs.take(~held)), self._like(pairs=pairs.take(held))
-
-    def of_users(self, chosen: npt.NDArray[np.bool_]) -> Comparisons:
-        """The comparisons of some users (a mask over codes), with all the ids."""
-        pairs, r = self._pairs, self.ratings
-        if r is not None:
-            rows = chosen[r.user]
-            r = Ratings(r.user[rows], r.item[rows], r.rating[rows])
-        return self._like(pairs=None if pairs is None else pairs.take(chosen[pairs.user]), ratings=r)
 
     def _like(self, **parts: Any) -> Comparisons:
         return Comparisons(self.users, self.items, frame_kind=self.frame_kind, **parts)
