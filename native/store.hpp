@@ -151,14 +151,19 @@ inline Store store_from_pairs(std::int32_t n_users, std::int32_t n_items, std::i
     }
   }
   s.start.assign(n_users + 1, 0);
-  std::vector<std::uint32_t> local(n_items);
+  constexpr std::uint32_t kUnseen = 0xFFFFFFFF;
+  std::vector<std::uint32_t> local(n_items, kUnseen);
   std::vector<std::int32_t> seen;
   for (std::int64_t i = 0; i < n_users; ++i) {
     std::int64_t begin = s.pair_start[i], end = s.pair_start[i + 1];
-    seen.assign(s.winner.begin() + begin, s.winner.begin() + end);
-    seen.insert(seen.end(), s.loser.begin() + begin, s.loser.begin() + end);
+    seen.clear();
+    for (auto* side : {&s.winner, &s.loser})
+      for (std::int64_t t = begin; t < end; ++t)
+        if (std::uint32_t item = (*side)[t]; local[item] == kUnseen) {
+          local[item] = 0;
+          seen.push_back(static_cast<std::int32_t>(item));
+        }
     std::sort(seen.begin(), seen.end());
-    seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
     for (std::size_t l = 0; l < seen.size(); ++l) local[seen[l]] = static_cast<std::uint32_t>(l);
     s.item.insert(s.item.end(), seen.begin(), seen.end());
     s.start[i + 1] = static_cast<std::int64_t>(s.item.size());
@@ -166,6 +171,7 @@ inline Store store_from_pairs(std::int32_t n_users, std::int32_t n_items, std::i
       s.winner[t] = local[s.winner[t]];
       s.loser[t] = local[s.loser[t]];
     }
+    for (std::int32_t item : seen) local[item] = kUnseen;
   }
   detail::finish(s);
   return s;

@@ -284,13 +284,20 @@ def test_split_by_items_of_largest_gaps():
     assert set(triples(train)) <= set(triples(Comparisons.from_ratings(columns(rows, "user", "item", "rating"))))
 
 
-def test_of_users():
-    """A mask over users keeps their comparisons and everybody's ids."""
-    votes = Comparisons.from_frame(VOTES)
-    assert triples(votes.of_users(np.array([True, False]))) == {("ann", "A", "B"): 1}
-    rated = Comparisons.from_ratings(RATINGS)
-    part = rated.of_users(np.array([False, True, True]))
-    assert triples(part) == {("b", "x", "z"): 1} and part.n_users == 3
+@pytest.mark.parametrize("by", ["pairs", "items"])
+def test_split_of_some_users(by):
+    """With a mask over users, only what these users said is held out, and the share is of theirs."""
+    rng = np.random.default_rng(0)
+    frame = {"user": np.repeat(np.arange(10), 20), "item": np.tile(np.arange(20), 10), "rating": rng.random(200)}
+    rated = Comparisons.from_ratings(frame)
+    some = np.arange(10) < 3
+    train, test = rated.split(0.25, seed=1, by=by, users=some)
+    assert set(test.pairs().user) == {0, 1, 2}
+    if by == "items":
+        assert np.bincount(test.ratings.user, minlength=10).tolist() == [5] * 3 + [0] * 7
+        assert len(train.ratings.user) == 185
+    else:
+        assert len(test) == round(0.25 * 3 * 190) and len(train) + len(test) == len(rated)
 
 
 # -- properties -------------------------------------------------------------------------------------------------------
