@@ -144,6 +144,12 @@ NB_MODULE(RATHER_MODULE, m) {
       },
       Release());
   m.def(
+      "sample_items",
+      [](std::int64_t n_users, std::int32_t n_items, std::int64_t per_user, std::uint64_t seed,
+         InOut<std::int32_t> item,
+         int n_threads) { sample_items(n_users, n_items, per_user, seed, item.data(), n_threads); },
+      Release());
+  m.def(
       "all_pairs",
       [](In<std::int64_t> start, In<double> rating, In<std::int64_t> pair_start, InOut<std::int64_t> winner,
          InOut<std::int64_t> loser, int n_threads) {

@@ -34,6 +34,26 @@ inline void sample_clicks(const std::int64_t* start, std::int64_t n_users, const
   });
 }
 
+// per_user different items for every user, drawn uniformly, ascending.
+inline void sample_items(std::int64_t n_users, std::int32_t n_items, std::int64_t per_user, std::uint64_t seed,
+                         std::int32_t* item, int n_threads) {
+  for_ranges(n_threads, n_users, 64, [&](int, std::int64_t first, std::int64_t last) {
+    std::vector<char> has(n_items, 0);
+    for (std::int64_t i = first; i < last; ++i) {
+      Draws draws(seed, i);
+      std::int32_t *own = item + i * per_user, *end = own;
+      for (std::int64_t top = n_items - per_user; top < n_items; ++top) {  // Floyd's way: one draw an item
+        std::int32_t j = static_cast<std::int32_t>(draws.below(top + 1));
+        if (has[j]) j = static_cast<std::int32_t>(top);
+        has[j] = 1;
+        *end++ = j;
+      }
+      for (std::int32_t* j = own; j != end; ++j) has[*j] = 0;
+      std::sort(own, end);
+    }
+  });
+}
+
 // Every pair of unequal ratings of a row, as positions in the whole array, rows in order; pair_start[i] is where those
 // of row i go.
 inline void all_pairs(const std::int64_t* start, std::int64_t n_users, const double* rating,

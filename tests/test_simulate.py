@@ -92,3 +92,19 @@ def test_noise_sets_the_difficulty():
     """Less noise makes answers more certain; at 0.5 and rank 3 about 0.80 of them are foreseeable."""
     best = [rather.simulate(300, 200, 3, 1, noise).best_accuracy for noise in (4, 1, 0.5, 0.1)]
     assert best == sorted(best) and best[2] == pytest.approx(0.80, abs=0.015)
+
+
+def test_ratings_are_ordered_by_the_same_probabilities():
+    """Items rated differently are ordered as comparisons of the same scores would be, and levels are about even."""
+    world = rather.simulate(n_users=400, n_items=60, rank=2, per_user=30, levels=5, seed=3)
+    r = world.comparisons.ratings
+    assert len(r.user) == 400 * 30 and len(np.unique(r.user.astype(np.int64) * 60 + r.item)) == len(r.user)
+    assert np.bincount(r.rating.astype(int), minlength=6)[1:].min() > 0.15 * len(r.user)
+    pairs = world.comparisons.pairs()
+    margin = world.margins(pairs.user, pairs.winner, pairs.loser)
+    # Ties leave out close calls, so the share of right orders is at least that of all comparisons.
+    assert (margin > 0).mean() > world.best_accuracy
+    fine = rather.simulate(n_users=400, n_items=60, rank=2, per_user=30, levels=10_000, seed=3)
+    pairs = fine.comparisons.pairs()
+    right = fine.margins(pairs.user, pairs.winner, pairs.loser) > 0
+    assert right.mean() == pytest.approx(fine.best_accuracy, abs=0.02)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .comparisons import Comparisons, Pairs
+from .comparisons import Comparisons, Pairs, Ratings
 from .errors import InputError, number
 from .ids import Ids
+from .native import core, threads
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,13 @@ class World:
 
 
 def simulate(
-    n_users: int = 300, n_items: int = 200, rank: int = 3, per_user: int = 60, noise: float = 0.5, seed: int = 0
+    n_users: int = 300,
+    n_items: int = 200,
+    rank: int = 3,
+    per_user: int = 60,
+    noise: float = 0.5,
+    seed: int = 0,
+    levels: int | None = None,
 ) -> World:
     """Users who compare random pairs of items by a low-rank taste and the Bradley-Terry-Luce model.
 
@@ -72,11 +79,14 @@ def simulate(
     ----------
     n_users, n_items, rank : int
     per_user : int
-        Comparisons per user, each of two different items drawn uniformly.
+        Comparisons per user, each of two different items drawn uniformly; with ``levels``, items rated per user.
     noise : float
         0.5 makes the best attainable accuracy about 0.80 at rank 3; towards 0 answers become certain, towards infinity
         random.
     seed : int
+    levels : int, optional
+        Users rate ``per_user`` different items with 1 to ``levels`` stars instead: their scores plus Gumbel noise, cut
+        so that all levels are about equally frequent. Any two items are ordered by the same probabilities as above.
 
     Examples
     --------
@@ -94,27 +104,36 @@ def simulate(
     rng = np.random.default_rng(seed)
     U = rng.standard_normal((n_users, rank)) / (np.sqrt(rank) * noise)
     V = rng.standard_normal((n_items, rank))
+    users, items = _names("user", n_users), _names("item", n_items)
+    if levels is not None:
+        number("levels", levels, at_least=2, integer=True)
+        number("per_user", per_user, at_most=n_items)
+        return World(Comparisons(users, items, ratings=_ratings(rng, U, V, per_user, levels)), U, V)
     _, j, k = _draw(rng, n_users, n_items, n_users * per_user)
     pairs = _answers(rng, U, V, np.repeat(np.arange(n_users), per_user), j, k)
-    # Codes follow the sorted order of the names, so the truth is put into that order.
-    users, by_user = _names("user", n_users)
-    items, by_item = _names("item", n_items)
-    user_code, item_code = np.argsort(by_user), np.argsort(by_item)
-    order = np.argsort(user_code[pairs.user], kind="stable")
-    pairs = Pairs(
-        user_code[pairs.user][order].astype(np.int32),
-        item_code[pairs.winner][order].astype(np.int32),
-        item_code[pairs.loser][order].astype(np.int32),
-    )
-    return World(Comparisons(users, items, pairs=pairs), U[by_user], V[by_item])
+    return World(Comparisons(users, items, pairs=pairs), U, V)
 
 
-def _names(what: str, n: int) -> tuple[Ids, Any]:
-    names = [f"{what} {k}" for k in range(n)]
-    order = sorted(range(n), key=names.__getitem__)
+def _names(what: str, n: int) -> Ids:
     ids = np.empty(n, dtype=object)
-    ids[:] = [names[k] for k in order]
-    return ids, np.array(order)
+    ids[:] = sorted(f"{what} {k}" for k in range(n))
+    return ids
+
+
+def _ratings(rng: np.random.Generator, U: Any, V: Any, per_user: int, levels: int) -> Ratings:
+    n_users, n_items = len(U), len(V)
+    item = np.empty(n_users * per_user, np.int32)
+    core.sample_items(n_users, n_items, per_user, int(rng.integers(2**63)), item, threads(None))
+    user = np.repeat(np.arange(n_users, dtype=np.int32), per_user)
+    rating = np.empty(len(item))
+    cuts: Any = None
+    for first in range(0, len(item), 2**22):  # a block at a time keeps memory small
+        block = slice(first, first + 2**22)
+        felt = np.einsum("tr,tr->t", U[user[block]], V[item[block]]) + rng.gumbel(size=len(item[block]))
+        if cuts is None:
+            cuts = np.quantile(felt, np.arange(1, levels) / levels)
+        rating[block] = np.searchsorted(cuts, felt) + 1
+    return Ratings(user, item, rating)
 
 
 def _draw(rng: np.random.Generator, n_users: int, n_items: int, n: int) -> tuple[Any, Any, Any]:
