@@ -11,6 +11,7 @@
 #include <string>
 #include <tuple>
 
+#include "limits.hpp"
 #include "sample.hpp"
 #include "sdca.hpp"
 #include "serve.hpp"
@@ -107,6 +108,8 @@ NB_MODULE(RATHER_MODULE, m) {
   m.attr("LANES") = kLanes;
   m.attr("ROW_PAD") = kRowPad;
   m.def("best_instruction_set", &best_instruction_set);
+  m.def("most_flops", &most_flops, Release());
+  m.def("most_bytes", &most_bytes, Release());
 
   nb::class_<Store>(m, "Store")
       .def_ro("n_users", &Store::n_users)

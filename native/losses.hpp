@@ -27,6 +27,7 @@ struct SquaredHinge {
   static double step(double a, double b, double xx, double C) {
     return std::max(0.0, a + (1 - b - a / (2 * C)) / (xx + 1 / (2 * C)));
   }
+  static double conjugate_slope(double q) { return q / 2 - 1; }  // d/dq of L*(-q)
   static double gap(double a, double b, double C) {
     double q = a / C, t = std::max(0.0, 1 - b);
     return C * ((t - q / 2) * (t - q / 2) + q * std::max(0.0, b - 1));
@@ -53,6 +54,7 @@ struct Hinge {
   static double step(double a, double b, double xx, double C) {
     return xx > 0 ? std::clamp(a + (1 - b) / xx, 0.0, C) : (b < 1 ? C : 0.0);
   }
+  static double conjugate_slope(double) { return -1; }
   static double gap(double a, double b, double C) { return C * std::max(0.0, 1 - b) - a * (1 - b); }
 };
 
@@ -88,6 +90,7 @@ struct Logistic {
     }
     return C / (1 + std::exp(-s));
   }
+  static double conjugate_slope(double q) { return q > 0 ? std::log(q / std::max(1e-12, 1 - q)) : 0; }
   static double gap(double a, double b, double C) {  // KL(q || sigma(-b))
     double q = std::clamp(a / C, 0.0, 1.0);
     double softplus_b = std::max(b, 0.0) + std::log1p(std::exp(-std::abs(b)));

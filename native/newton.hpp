@@ -25,6 +25,7 @@
 namespace rather {
 
 inline constexpr std::int64_t kUserChunk = 64, kItemChunk = 16;
+inline constexpr double kShortest = 1e-9;  // where a line search gives up
 
 struct StepOptions {
   int newton_steps = 1;  // user step only
@@ -197,7 +198,7 @@ StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float we
     if (newton == 0) report.decrement = -0.5 * slope;
     double before = report.loss + 0.5 * p_i * uu;
     bool moved = false;
-    for (double t = 1; t > 1e-4; t *= 0.5) {
+    for (double t = 1; t > kShortest; t *= 0.5) {
       for (std::int32_t k = 0; k < n; ++k) w.trial[k] = w.m[k] + static_cast<float>(t) * w.dm[k];
       double trial_uu = uu + 2 * t * us + t * t * ss;
       double value = user.slopes(w.trial.data(), w.c.data(), w.d.data());
@@ -281,7 +282,7 @@ double evaluate(const Loss& loss, const Store& s, const Scalars& z, int n_thread
 template <class F>
 void over_column(const Store& s, std::int64_t j, const float* coefficient, std::vector<float>& buffer, F&& f) {
   for (std::int64_t block = 0; block < s.n_blocks(); ++block) {
-    const float* base = coefficient + s.start[block * Store::kUserBlock];
+    const float* base = coefficient + s.start[block * s.user_block];
     std::int64_t begin = s.column_start[block * s.n_items + j], end = s.column_start[block * s.n_items + j + 1];
     buffer.resize(end - begin);
     for (std::int64_t k = begin; k < end; ++k) buffer[k - begin] = base[s.column_entry[k]];
@@ -432,7 +433,7 @@ StepReport item_step(const Loss& loss, const Store& s, const ItemRidge& ridge, c
   double quadratic = ridge.half_square(step.data(), s.n_items);
   double before = loss_before + report.ridge;
   std::copy_n(z.m, s.n_entries(), x.data());
-  for (double t = 1; t > 1e-4; t *= 0.5) {
+  for (double t = 1; t > kShortest; t *= 0.5) {
     float ft = static_cast<float>(t);
     for_ranges(n_threads, s.n_entries(), kManyEntries, [&](int, std::int64_t first, std::int64_t last) {
       for (std::int64_t e = first; e < last; ++e) z.m[e] = x[e] + ft * dm[e];

@@ -231,6 +231,62 @@ void in_parallel(const DualOptions& options, Updates&& run) {
   });
 }
 
+// Duals set for other features can be far too large for the present ones; then the rebuilt factor overshoots, and round
+// after round diverges. The dual along s a, s in [0, 1], is concave, with slope
+//   -(s |z|^2 + sum_t a_t (offset_t + d/dq L*(-s q_t))),
+// so where it falls steeply at s = 1 the duals and the factor are shrunk to about its maximum.
+template <class Slope>
+float best_shrinkage(double zz, Slope&& slope) {
+  if (slope(1.0) >= -0.02 * zz) return 1.0f;
+  double low = 0, high = 1;
+  for (int halving = 0; halving < 8; ++halving) {
+    double middle = 0.5 * (low + high);
+    (slope(middle) >= 0 ? low : high) = middle;
+  }
+  return static_cast<float>(low);
+}
+
+template <class Loss>
+void shrink_item_duals(const Loss&, const Store& s, const Numbering& number, const ItemRidge& ridge, float* V,
+                       float* beta, int n_threads) {
+  double zz = 2 * ridge.half_square(V, s.n_items);
+  float shrinkage = best_shrinkage(zz, [&](double scale) {
+    return -scale * zz - sum_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
+      double total = 0;
+      for (std::int64_t i = first; i < last; ++i)
+        number.each(i, [&](std::int64_t t, std::int32_t, std::int32_t) {
+          total += beta[t] * Loss::conjugate_slope(scale * beta[t] / number.weight(i, t));
+        });
+      return total;
+    });
+  });
+  if (shrinkage == 1) return;
+  for (std::int64_t t = 0; t < s.n_comparisons; ++t) beta[t] *= shrinkage;
+  for (std::int64_t k = 0; k < s.n_items * ridge.ld; ++k) V[k] *= shrinkage;
+}
+
+template <class Loss>
+void shrink_user_duals(const Loss&, const Store& s, const Numbering& number, const float* p, const float* V, float* U,
+                       float* alpha, std::int64_t ld, std::int64_t free, int n_threads) {
+  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      double zz = p[i] * inner(U + i * ld, U + i * ld, free);
+      const std::int32_t* items = s.item.data() + s.start[i];
+      float shrinkage = best_shrinkage(zz, [&](double scale) {
+        double total = scale * zz;
+        number.each(i, [&](std::int64_t t, std::int32_t j, std::int32_t k) {
+          double offset = U[i * ld + free] * (V[items[j] * ld + free] - V[items[k] * ld + free]);
+          total += alpha[t] * (offset + Loss::conjugate_slope(scale * alpha[t] / number.weight(i, t)));
+        });
+        return -total;
+      });
+      if (shrinkage == 1) continue;
+      number.each(i, [&](std::int64_t t, std::int32_t, std::int32_t) { alpha[t] *= shrinkage; });
+      for (std::int64_t k = 0; k < free; ++k) U[i * ld + k] *= shrinkage;
+    }
+  });
+}
+
 template <class Loss>
 HalfReport sdca_items(const Loss& loss, const Store& s, const ItemRidge& ridge, const float* U, float* V, float* beta,
                       const DualOptions& options) {
@@ -241,6 +297,7 @@ HalfReport sdca_items(const Loss& loss, const Store& s, const ItemRidge& ridge, 
   for (std::int64_t i = 0; i < s.n_users; ++i) uu[i] = static_cast<float>(inner(U + i * ld, U + i * ld, ridge.free));
   HalfReport report;
   rebuild_items(s, number, beta, ridge, U, V, n_threads);
+  shrink_item_duals(loss, s, number, ridge, V, beta, n_threads);
   report.gap_before = duality_gap<Loss>(s, number, U, V, ld, beta, n_threads);
   in_parallel(options, [&](std::int64_t updates, Draws draws) {
     item_updates(loss, s, number, ridge, U, uu.data(), V, beta, updates, draws);
@@ -259,6 +316,7 @@ HalfReport sdca_users(const Loss& loss, const Store& s, const float* p, const fl
   Numbering number(s, options.user_weight);
   HalfReport report;
   rebuild_users(s, number, alpha, p, V, U, ld, free, n_threads);
+  shrink_user_duals(loss, s, number, p, V, U, alpha, ld, free, n_threads);
   report.gap_before = duality_gap<Loss>(s, number, U, V, ld, alpha, n_threads);
   in_parallel(options, [&](std::int64_t updates, Draws draws) {
     user_updates(loss, s, number, p, V, U, alpha, ld, free, updates, draws);

@@ -44,6 +44,8 @@ inline Lanes keep_first(Lanes v, int n, float other) {
   return index < n ? v : splat(other);
 }
 
+// The sum of the lanes, always in the same order: quarters of the vector first, then within the four that remain.
+#if __has_builtin(__builtin_shufflevector)
 inline Quad fold_to_quad(Lanes v) {
 #if defined(__AVX512F__)
   typedef float Half __attribute__((vector_size(32)));
@@ -56,6 +58,15 @@ inline Quad fold_to_quad(Lanes v) {
   return v;
 #endif
 }
+#else  // GCC before 12
+inline Quad fold_to_quad(Lanes v) {
+  float part[kLanes];
+  std::memcpy(part, &v, sizeof part);
+  for (int width = kLanes / 2; width >= 4; width /= 2)
+    for (int l = 0; l < width; ++l) part[l] += part[l + width];
+  return Quad{part[0], part[1], part[2], part[3]};
+}
+#endif
 
 inline float sum(Lanes v) {
   Quad q = fold_to_quad(v);
@@ -64,10 +75,14 @@ inline float sum(Lanes v) {
 
 // The four sums of four vectors, with fewer shuffles than four calls of sum().
 inline Quad sums(Lanes a, Lanes b, Lanes c, Lanes d) {
+#if __has_builtin(__builtin_shufflevector)
   Quad qa = fold_to_quad(a), qb = fold_to_quad(b), qc = fold_to_quad(c), qd = fold_to_quad(d);
   Quad ab = __builtin_shufflevector(qa, qb, 0, 4, 1, 5) + __builtin_shufflevector(qa, qb, 2, 6, 3, 7);
   Quad cd = __builtin_shufflevector(qc, qd, 0, 4, 1, 5) + __builtin_shufflevector(qc, qd, 2, 6, 3, 7);
   return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+#else
+  return Quad{sum(a), sum(b), sum(c), sum(d)};
+#endif
 }
 
 // e^x for x <= 0, to about 2 ulp: x = k ln 2 + f with |f| <= ln 2 / 2, e^f by its Taylor polynomial of degree 7.

@@ -1,6 +1,6 @@
 // The leading singular triples of a sparse matrix C over the store's entries (C_ij = coefficient at (i, j)), by block
 // subspace iteration: Q <- orth(C^T C Q). Every product is a pass over the store, so the result is the same at any
-// number of threads. Used for the start of a fit and for the critical value of the regularisation.
+// number of threads. Where a fit starts.
 #pragma once
 
 #include <algorithm>

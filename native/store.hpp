@@ -32,13 +32,13 @@ struct Store {
   std::vector<std::uint32_t> winner, loser;
   std::vector<float> weight;  // empty: all 1
 
-  static constexpr std::int32_t kUserBlock = 4096;
+  std::int32_t user_block = 1;             // users in a block
   std::vector<std::int64_t> column_start;  // n_blocks * n_items + 1
   std::vector<std::int32_t> column_user;
   std::vector<std::uint32_t> column_entry;  // relative to the first entry of the block
 
   std::int64_t n_entries() const { return static_cast<std::int64_t>(item.size()); }
-  std::int32_t n_blocks() const { return (n_users + kUserBlock - 1) / kUserBlock; }
+  std::int32_t n_blocks() const { return (n_users + user_block - 1) / user_block; }
   std::int32_t entries(std::int64_t i) const { return static_cast<std::int32_t>(start[i + 1] - start[i]); }
 };
 
@@ -56,7 +56,7 @@ inline void build_columns(Store& s) {
   std::int64_t n_cells = static_cast<std::int64_t>(s.n_blocks()) * s.n_items;
   s.column_start.assign(n_cells + 1, 0);
   for (std::int64_t i = 0; i < s.n_users; ++i) {
-    std::int64_t* cell = s.column_start.data() + 1 + (i / Store::kUserBlock) * s.n_items;
+    std::int64_t* cell = s.column_start.data() + 1 + (i / s.user_block) * s.n_items;
     for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e) ++cell[s.item[e]];
   }
   std::partial_sum(s.column_start.begin(), s.column_start.end(), s.column_start.begin());
@@ -64,7 +64,7 @@ inline void build_columns(Store& s) {
   s.column_user.resize(s.item.size());
   s.column_entry.resize(s.item.size());
   for (std::int64_t i = 0; i < s.n_users; ++i) {
-    std::int64_t block = i / Store::kUserBlock, first = s.start[block * Store::kUserBlock];
+    std::int64_t block = i / s.user_block, first = s.start[block * s.user_block];
     for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e) {
       std::int64_t place = next[block * s.n_items + s.item[e]]++;
       s.column_user[place] = static_cast<std::int32_t>(i);
@@ -75,10 +75,16 @@ inline void build_columns(Store& s) {
 
 inline void finish(Store& s) {
   for (std::int64_t i = 0; i < s.n_users; ++i) s.longest = std::max(s.longest, s.entries(i));
+  // Blocks of 4,096 users keep their rows of U in cache, but a block is not worth its index where it holds less than
+  // a few entries an item.
+  constexpr std::int64_t kInCache = 4096, kFew = 8;
+  std::int64_t most = std::max<std::int64_t>(1, s.n_entries() / (kFew * std::max(1, s.n_items)));
+  std::int64_t n_blocks = std::max<std::int64_t>(1, std::min(most, (s.n_users + kInCache - 1) / kInCache));
+  s.user_block = static_cast<std::int32_t>(std::max<std::int64_t>(1, (s.n_users + n_blocks - 1) / n_blocks));
   for (std::int64_t b = 0; b < s.n_blocks(); ++b) {
-    std::int64_t end = std::min<std::int64_t>(s.n_users, (b + 1) * Store::kUserBlock);
-    if (s.start[end] - s.start[b * Store::kUserBlock] > std::int64_t{0xFFFFFFFF})
-      throw std::length_error("a block of 4,096 users holds more than 4 billion (user, item) entries");
+    std::int64_t end = std::min<std::int64_t>(s.n_users, (b + 1) * s.user_block);
+    if (s.start[end] - s.start[b * s.user_block] > std::int64_t{0xFFFFFFFF})
+      throw std::length_error("there are more than 4 billion (user, item) entries in a block of users");
   }
   build_columns(s);
 }

@@ -1,0 +1,84 @@
+"""How close each pass over the data comes to what the machine can do: MovieLens 1M, N = 100, rank 100.
+
+    python benchmarks/passes.py [--threads 1]
+
+For every pass: the floating-point operations it must do and the bytes of factor rows it must read, the time these take
+at the rates measured in the same run (fused multiply-adds in registers; reading an array the size of V again and again),
+and the larger of the two over the time the pass took. The operations between pairs of scores are counted as what the
+squared hinge needs: an addition, a maximum and two additions a pair for the loss, a comparison, a subtraction and two
+additions for the curvature.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from common import ratings, report
+
+import rather
+from rather.native import core
+
+
+def seconds(run: Callable[[], Any], repeats: int = 15) -> float:
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - began)
+    return float(np.median(times))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=1)
+    threads = parser.parse_args().threads
+
+    train, _ = rather.split_ratings(ratings("ml-1m"), per_user=100, seed=0)
+    comparisons = rather.Comparisons.from_ratings(train)
+    model = rather.AltSVM(rank=100, n_threads=threads, max_iter=2).fit(comparisons)
+    problem = model._problem(comparisons.store, model._scales(comparisons)[0])
+    problem.U[:], problem.V[:] = model.U_, model.V_
+    problem.refresh()
+    store, ld = comparisons.store, problem.V.shape[1]
+    entries, pairs = store.n_entries, store.n_comparisons
+    row_bytes, row_flops, pair_flops = 4 * ld, 2 * ld, 4
+    out, scalars = np.zeros_like(problem.V), np.empty_like(problem.m)
+
+    flops = core.most_flops(threads)
+    from_cache = core.most_bytes(threads, problem.V.nbytes)
+    from_memory = core.most_bytes(threads, 256 << 20)
+    print(f"{threads} threads: {flops / 1e9:.0f} GFLOP/s, {from_cache / 1e9:.0f} GB/s from an array the size of V, "
+          f"{from_memory / 1e9:.0f} GB/s from memory")  # fmt: skip
+
+    cg = 5  # conjugate-gradient steps a half makes at most, and here makes
+    passes = [
+        ("scores", lambda: core.scores(store, problem.U, problem.V, scalars, threads), 1, 0),
+        ("loss and slopes", problem.evaluate, 0, 1),
+        ("item gradient", lambda: core.item_products(store, problem.c, problem.U, out, threads), 1, 0),
+        ("item step (gradient, diagonal, 5 Hessian-vector products, search)", problem.item_step, 2 + 2 * cg, cg + 1),
+        ("user step (gather, gradient, 5 Hessian-vector products, search)", problem.user_step, 2 + 2 * cg, cg + 2),
+    ]
+    rows = []
+    for name, run, row_passes, pair_passes in passes:
+        arithmetic = (row_passes * entries * row_flops + pair_passes * pairs * pair_flops) / flops
+        reading = row_passes * entries * row_bytes / from_cache
+        took = seconds(run)
+        rows.append(
+            {
+                "pass": name,
+                "ms": 1e3 * took,
+                "arithmetic ms": 1e3 * arithmetic,
+                "reading ms": 1e3 * reading,
+                "binds": "reading" if reading > arithmetic else "arithmetic",
+                "share of the limit": max(arithmetic, reading) / took,
+            }
+        )
+    report(f"passes-{threads}", rows)
+
+
+if __name__ == "__main__":
+    main()
