@@ -30,7 +30,7 @@ def ratings(name: str) -> Any:
     return pyarrow.parquet.read_table(Path(folder) / name / "ratings.parquet", columns=["user", "item", "rating"])
 
 
-def yardstick(threads: int = 2) -> float:
+def yardstick() -> float:
     """Median seconds of a float32 2048 x 2048 x 2048 numpy product: how fast this machine is right now."""
     a = np.random.default_rng(0).standard_normal((2048, 2048), dtype=np.float32)
     times = []

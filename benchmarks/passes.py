@@ -2,11 +2,11 @@
 
     python benchmarks/passes.py [--threads 1]
 
-For every pass: the floating-point operations it must do and the bytes of factor rows it must read, the time these take
-at the rates measured in the same run (fused multiply-adds in registers; reading an array the size of V again and again),
-and the larger of the two over the time the pass took. The operations between pairs of scores are counted as what the
-squared hinge needs: an addition, a maximum and two additions a pair for the loss, a comparison, a subtraction and two
-additions for the curvature.
+For every pass: the operations it must do and the bytes of factor rows it must read, the time these take at the rates
+measured in the same run (fused multiply-adds in registers; reading an array the size of V again and again), and the
+larger of the two over the time the pass took. A pair of scores costs the squared hinge six vector operations for the
+loss, its slopes and the diagonal (add, max, compare, three adds) and four for a product with the curvature (compare,
+subtract, two adds), each of which takes the place of a fused multiply-add.
 """
 
 from __future__ import annotations

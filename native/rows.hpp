@@ -21,6 +21,8 @@ namespace detail {
 
 inline constexpr int kBlock = 8;  // vectors of x or y held in registers
 
+// Sums start from zero, not from the first product: of a product plus a product, the compiler may fuse either, and two
+// kernels that should agree to the bit would not.
 template <int NV, bool Add, class Index>
 void dots_block(const float* A, Index index, std::int64_t n, std::int64_t ld, const float* x, float* out) {
   Lanes xv[NV];
@@ -29,17 +31,16 @@ void dots_block(const float* A, Index index, std::int64_t n, std::int64_t ld, co
   for (; k + 4 <= n; k += 4) {
     const float* row[4];
     for (int q = 0; q < 4; ++q) row[q] = A + index[k + q] * ld;
-    Lanes acc[4];
-    for (int q = 0; q < 4; ++q) acc[q] = load(row[q]) * xv[0];
-    for (int v = 1; v < NV; ++v)
+    Lanes acc[4] = {};
+    for (int v = 0; v < NV; ++v)
       for (int q = 0; q < 4; ++q) acc[q] += load(row[q] + v * kLanes) * xv[v];
     Quad s = sums(acc[0], acc[1], acc[2], acc[3]);
     for (int q = 0; q < 4; ++q) out[k + q] = Add ? out[k + q] + s[q] : s[q];
   }
   for (; k < n; ++k) {
     const float* row = A + index[k] * ld;
-    Lanes acc = load(row) * xv[0];
-    for (int v = 1; v < NV; ++v) acc += load(row + v * kLanes) * xv[v];
+    Lanes acc{};
+    for (int v = 0; v < NV; ++v) acc += load(row + v * kLanes) * xv[v];
     // The same order of additions as sums(): a row's result does not depend on its place among the others.
     out[k] = Add ? out[k] + sum(acc) : sum(acc);
   }

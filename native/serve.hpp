@@ -30,10 +30,8 @@ void dots_by_four(const float* const* a, const float* B, std::int64_t n, std::in
                   std::int64_t width) {
   std::int64_t k = 0;
   for (; k + 4 <= n; k += 4) {
-    Lanes acc[4][4];
-    for (int b = 0; b < 4; ++b)
-      for (int q = 0; q < 4; ++q) acc[q][b] = load(B + (k + b) * ld) * load(a[q]);
-    for (int v = 1; v < NV; ++v) {
+    Lanes acc[4][4] = {};
+    for (int v = 0; v < NV; ++v) {
       Lanes x[4];
       for (int q = 0; q < 4; ++q) x[q] = load(a[q] + v * kLanes);
       for (int b = 0; b < 4; ++b) {

@@ -23,6 +23,7 @@ def model_of(scores, users=None, items=None, seen=()):
     )
     who, what = np.array(sorted(seen), np.int32).reshape(-1, 2).T
     model.seen_ = (row_starts(who, n_users), what.copy())
-    model.loss_, model.reg_, model.user_rule_, model.slope_ = "squared_hinge", 1.0, UserRule(0.0, 1.0, 0.0), 1.0
+    model.loss_, model.reg_, model.user_rule_ = "squared_hinge", 1.0, UserRule(0.0, 1.0, 0.0)
+    model._set_calibration(1.0)
     model.frame_kind_, model.history_ = "dict", []
     return model

@@ -135,6 +135,16 @@ def test_reg_cv(world):
     bad = AltSVM(rank=4, reg=model.reg_ / 50).fit(world.comparisons)
     test = world.test()
     assert rather.pairwise_accuracy(model, test) > rather.pairwise_accuracy(bad, test)
+    assert not AltSVM(rank=4).fit(world.comparisons).cv_results_
+
+
+@pytest.mark.parametrize("per_user", [10, 20, 60])
+def test_reg_cv_does_not_lose_to_the_rule(per_user):
+    """With few answers too, the path goes past the values that leave no personal part, and grows the rank."""
+    world = simulate(n_users=500, n_items=100, rank=3, per_user=per_user, seed=1)
+    test = world.test()
+    rule, chosen = (AltSVM(rank=8, reg=reg).fit(world.comparisons) for reg in (None, "cv"))
+    assert rather.pairwise_accuracy(chosen, test) > rather.pairwise_accuracy(rule, test) - 0.01
 
 
 def test_cv_holds_out_items_of_ratings():
@@ -170,6 +180,53 @@ def test_probability_is_calibrated(world):
         inside = (p >= low) & (p < low + 0.1)
         if inside.sum() > 500:
             assert (~swap)[inside].mean() == pytest.approx(p[inside].mean(), abs=0.06)
+
+
+def test_probability_of_noise_is_a_half():
+    """Where answers are random, the slope found on what was put aside is about 0, however well training answers fit."""
+    rng = np.random.default_rng(0)
+    j = rng.integers(0, 40, 6000)
+    votes = {"user": rng.integers(0, 150, 6000), "winner": j, "loser": (j + rng.integers(1, 40, 6000)) % 40}
+    model = AltSVM(rank=8, reg=2.0).fit(rather.Comparisons.from_frame(votes))
+    pairs = rather.Comparisons.from_frame(votes).pairs()
+    fitted = model.score(model.users_[pairs.user], model.items_[pairs.winner]) - model.score(
+        model.users_[pairs.user], model.items_[pairs.loser]
+    )
+    assert (fitted > 0).mean() > 0.7
+    p = model.probability(model.users_[pairs.user], model.items_[pairs.winner], model.items_[pairs.loser])
+    assert np.abs(p - 0.5).mean() < 0.1
+
+
+def test_warm_start_grows_what_a_stiffer_fit_left_at_zero(world):
+    """A refit with a looser ridge reaches what a fit from scratch does, though the first fit used fewer columns."""
+    model = AltSVM(rank=6, reg=60.0, warm_start=True, tol=1e-6, max_iter=200).fit(world.comparisons)
+    assert (model.user_factors_.any(axis=0)).sum() < 6
+    model.set_params(reg=10.0).fit(world.comparisons)
+    cold = AltSVM(rank=6, reg=10.0, tol=1e-6, max_iter=200).fit(world.comparisons)
+    assert model.history_[-1]["objective"] == pytest.approx(cold.history_[-1]["objective"], rel=2e-3)
+
+
+def test_checkpoint_of_cv_does_not_search_again(world, tmp_path, monkeypatch):
+    """A fit with reg="cv" that is resumed takes the value it had settled on."""
+    params = {"rank": 3, "reg": "cv", "tol": 0, "checkpoint": tmp_path / "c"}
+    first = AltSVM(max_iter=2, **params).fit(world.comparisons)
+    monkeypatch.setattr("rather.tuning.choose_factor", None)
+    resumed = AltSVM(max_iter=4, **params).fit(world.comparisons)
+    assert resumed.reg_ == first.reg_ and resumed.cv_results_ == first.cv_results_ and len(resumed.history_) == 4
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("per_user", "at_least"), [(20, 0.758), (50, 0.780), (100, 0.795)])
+def test_movielens_1m(data, per_user, at_least):
+    """The paper's protocol on MovieLens 1M, default parameters, rank 100: NDCG@10 over split seeds 0 to 4."""
+    import pyarrow.parquet
+
+    frame = pyarrow.parquet.read_table(data / "ml-1m" / "ratings.parquet", columns=["user", "item", "rating"])
+    found = []
+    for seed in range(5):
+        train, test = rather.split_ratings(frame, per_user=per_user, seed=seed)
+        found.append(rather.ndcg(AltSVM(rank=100).fit(rather.Comparisons.from_ratings(train)), test, k=10))
+    assert np.mean(found) >= at_least
 
 
 def test_item_power_and_user_power(world):

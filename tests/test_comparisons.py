@@ -300,6 +300,29 @@ def test_split_of_some_users(by):
         assert len(test) == round(0.25 * 3 * 190) and len(train) + len(test) == len(rated)
 
 
+def test_answers_stay_together():
+    """A split by pairs never separates the halves of a tie, the pairs of a menu, or those of one click."""
+    rng = np.random.default_rng(0)
+    frame = {"user": rng.integers(0, 5, 60), "winner": rng.integers(0, 9, 60), "loser": rng.integers(9, 18, 60)}
+    tied = Comparisons.from_frame({**frame, "tie": rng.random(60) < 0.5}, tie="tie")
+    train, test = tied.split(0.3, seed=1)
+    assert not set(train.pairs().group) & set(test.pairs().group) and len(train) + len(test) == len(tied)
+    shown = {"user": np.zeros(40, int), "menu": np.repeat(np.arange(10), 4), "item": np.tile(np.arange(4), 10)}
+    menus = Comparisons.from_menus({**shown, "chosen": np.tile([1, 0, 0, 0], 10)})
+    assert set(np.bincount(menus.split(0.3, seed=1)[1].pairs().group)) <= {0, 3}
+    clicks = Comparisons.from_clicks({"user": frame["user"], "item": frame["winner"]}, per_user=50)
+    train, test = clicks.split(0.3, seed=1)
+    clicked = [set(zip(p.user.tolist(), p.winner.tolist(), strict=True)) for p in (train.pairs(), test.pairs())]
+    assert not clicked[0] & clicked[1] and train.clicks is clicks.clicks and test.clicks is None
+
+
+def test_parts_remember_that_they_are_implied():
+    """Pairs split off ratings still count as implied by ratings; votes never do."""
+    rated = Comparisons.from_ratings(RATINGS)
+    assert all(part.implied for part in rated._like(ratings=rated.ratings).split(0.5, seed=0))
+    assert not Comparisons.from_frame(VOTES).implied
+
+
 # -- properties -------------------------------------------------------------------------------------------------------
 
 items = st.integers(0, 5)

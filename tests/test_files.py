@@ -275,9 +275,9 @@ def test_a_checkpoint_of_nonsense_is_refused(world, tmp_path):
         ({**tensors, "U": tensors["U"] * np.nan}, metadata),
         ({**tensors, "V": tensors["V"].astype(float)}, metadata),
         ({"U": tensors["U"]}, metadata),
-        (tensors, {**metadata, "history": "[{}]"}),
-        (tensors, {**metadata, "history": "7"}),
-        (tensors, {k: v for k, v in metadata.items() if k != "history"}),
+        (tensors, {**metadata, "fit": "[{}]"}),
+        (tensors, {**metadata, "fit": metadata["fit"].replace('"round"', '"rounds"')}),
+        (tensors, {k: v for k, v in metadata.items() if k != "fit"}),
     ):
         write_tensors(path, *broken)
         with pytest.raises(FileError, match="damaged"):

@@ -8,6 +8,8 @@ import pytest
 
 from handmade import model_of
 from rather import AltSVM, Comparisons, simulate
+from rather.ids import Vocabulary
+from rather.native import factor
 
 CONVERGED = {"reg": 3.0, "bias": 3.0, "tol": 1e-9, "max_iter": 300}  # so that vectors are those of the optimum
 
@@ -293,3 +295,24 @@ def test_fold_in_treats_newcomers_by_the_rule_of_the_fit(params):
         np.testing.assert_allclose(
             person.factors, model.user_factors_[i], atol=0.02 * np.abs(model.user_factors_).max()
         )
+
+
+@pytest.mark.parametrize("rank", [15, 64, 100, 130, 300])
+def test_scores_have_the_same_bits_everywhere(rank):
+    """Whatever the rank, score, rank and recommend agree to the bit, and equal items tie and keep the order of ids."""
+    rng = np.random.default_rng(rank)
+    n_items = 23
+    model = AltSVM(rank=rank)
+    U, V = factor(9, rank + 1), factor(n_items, rank + 1)
+    U[:, :rank], U[:, rank] = rng.normal(size=(9, rank)), 1
+    V[:, : rank + 1] = rng.normal(size=(n_items, rank + 1))
+    V[n_items - 1] = V[0]  # the last is of those beyond a multiple of four
+    model._set_factors(Vocabulary(np.arange(9), "user"), Vocabulary(np.arange(n_items), "item"), U, V, rank)
+    model.frame_kind_ = "dict"
+    for user in range(9):
+        ranking = model.rank(user)
+        assert (model.score(user, ranking["item"]) == ranking["score"]).all()
+        top = model.recommend([user, (user + 1) % 9], k=5)
+        assert (top["score"][:5] == ranking["score"][:5]).all() and (top["item"][:5] == ranking["item"][:5]).all()
+        order = ranking["item"].tolist()
+        assert order.index(n_items - 1) == order.index(0) + 1

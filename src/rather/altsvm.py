@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from . import start
 from .calibration import calibrate
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, Saved
 from .comparisons import Comparisons
 from .errors import InputError, number, one_of
 from .estimator import Estimator
@@ -79,9 +80,10 @@ class AltSVM(Estimator, FactorModel):
         stops the fit.
     checkpoint : path, optional
         File that is rewritten after every round. A fit that finds it there, made from the same data and parameters,
-        goes on from it: a fit that was killed loses at most the round under way.
+        goes on from it: a fit that was killed loses at most the round under way (or the search of reg="cv").
     warm_start : bool
-        Begin from the factors of the last fit, if the ids are the same.
+        Begin from the factors of the last fit, if there was one: the ids and the rank must be the same, the solver
+        "newton". A checkpoint that is there goes before it.
 
     Attributes
     ----------
@@ -91,6 +93,10 @@ class AltSVM(Estimator, FactorModel):
     history_ : list of dict
         One record per round: round, seconds since the beginning, objective, gap; for sdca also the duality gaps
         ``item_gap`` and ``user_gap`` of the two halves.
+    cv_results_ : list of dict
+        With reg="cv", the factor, reg and held-out accuracy of every value tried; else empty.
+    slope_ : float
+        Of probabilities; see :meth:`probability`.
     converged_, interrupted_ : bool
         Whether the last gap was within ``tol``; whether Ctrl-C ended the fit early.
 
@@ -132,7 +138,10 @@ class AltSVM(Estimator, FactorModel):
 
     @classmethod
     def plain(cls, **params: Any) -> AltSVM:
-        """The paper's model to the letter: no bias, one ridge for all, its random start, its solver, rank 100."""
+        """The paper's model to the letter: no bias, one ridge for all, its random start, its solver, rank 100.
+
+        The rule for ``reg=None`` was made for the full model; here, give ``reg`` or let "cv" choose it.
+        """
         published: dict[str, Any] = {
             "rank": 100, "bias": False, "item_power": 0.0, "user_power": 0.0, "balance": 0.0,
             "start": "uniform", "solver": "sdca",
@@ -155,21 +164,30 @@ class AltSVM(Estimator, FactorModel):
         elif y is not None:
             raise InputError("y goes with integer triples X; comparisons already say who won")
         scaled, self.user_rule_ = self._scales(comparisons)
-        factor: float | None = None
-        if self.reg == "cv":
-            from .tuning import choose_factor
-
-            self.cv_results_, factor = choose_factor(self, comparisons)
-        problem = self._problem(comparisons.store, scaled, factor)
+        checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
+        saved = checkpoint.read() if checkpoint is not None else None
+        self.cv_results_: list[dict[str, float]] = [] if saved is None else saved.cv_results
+        problem = self._problem(comparisons.store, scaled, None if saved is not None else self._factor(comparisons))
+        if saved is not None:
+            problem.set_reg(saved.reg, saved.bias_reg)
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
-        self._run(problem, comparisons, began)
-        self.slope_ = calibrate(problem, comparisons, self.seed)
+        self._run(problem, comparisons, began, checkpoint, saved)
+        self._set_calibration(partial(calibrate, self, comparisons))
         return self
+
+    def _factor(self, comparisons: Comparisons) -> float | None:
+        """The factor on the scale of reg that cross-validation chooses, if it is asked to."""
+        if self.reg != "cv":
+            return None
+        from .tuning import choose_factor
+
+        self.cv_results_, factor = choose_factor(self, comparisons)
+        return factor
 
     def _scales(self, comparisons: Comparisons) -> tuple[Scales, UserRule]:
         balance = self.balance
         if balance is None:
-            balance = 0.0 if comparisons.ratings is None else 0.5
+            balance = 0.5 if comparisons.implied else 0.0
         return scales(comparisons.store, user_power=self.user_power, item_power=self.item_power, balance=balance)
 
     def _problem(self, store: Any, scaled: Scales, factor: float | None = None) -> Problem:
@@ -186,12 +204,18 @@ class AltSVM(Estimator, FactorModel):
         problem.set_reg(reg, start.BIAS_FACTOR * bias_scale if isinstance(self.bias, bool) else float(self.bias))
         return problem
 
-    def _run(self, problem: Problem, comparisons: Comparisons, began: float) -> None:
+    def _run(
+        self,
+        problem: Problem,
+        comparisons: Comparisons,
+        began: float,
+        checkpoint: Checkpoint | None,
+        saved: Saved | None,
+    ) -> None:
         solver = SOLVERS[self.solver](problem, self.seed)
         self.history_: list[dict[str, float]] = []
-        checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
-        if checkpoint is not None and checkpoint.exists():
-            self.history_ = checkpoint.resume(solver)
+        if saved is not None:
+            self.history_ = saved.resume(solver)
         elif not (self.warm_start and self._warm_start(problem, comparisons)):
             STARTS[self.start](problem, self.seed)
         self.loss_ = self.loss
@@ -203,16 +227,16 @@ class AltSVM(Estimator, FactorModel):
         with Progress(self.verbose, f"AltSVM {self.solver}", self.max_iter) as progress:
             try:
                 while not self._finished():
-                    record = {"round": float(len(self.history_) + 1), **solver.round()}
+                    record = {"round": len(self.history_) + 1, **solver.round()}
                     record["seconds"] = elapsed + time.perf_counter() - began
                     if not math.isfinite(record["objective"]):
                         raise InputError(
-                            f"the objective became {record['objective']} in round {len(self.history_) + 1}; weights or "
-                            "parameters are too extreme for single precision, bring them closer to 1"
+                            f"the objective became {record['objective']} in round {len(self.history_) + 1}: weights or "
+                            "reg are too extreme for single precision; try a larger reg, or weights closer to 1"
                         )
                     self.history_.append(record)
                     if checkpoint is not None:
-                        checkpoint.write(solver, self.history_)
+                        checkpoint.write(solver, self.history_, self.cv_results_)
                     progress.show(record)
                     if self.callback is not None and self.callback(self, record):
                         break
@@ -242,7 +266,7 @@ class AltSVM(Estimator, FactorModel):
         problem.V[:] = self.V_
         if not problem.bias:
             problem.V[:, problem.rank] = 0
-        problem.refresh()
+        start.grow(problem, self.seed)  # columns that a stiffer fit had left at zero
         return True
 
     def _check_params(self) -> None:
@@ -264,6 +288,8 @@ class AltSVM(Estimator, FactorModel):
             number("reg", self.reg, above=0, at_most=1e30)
         if not isinstance(self.bias, bool):
             number("bias", self.bias, above=0, at_most=1e30)
+        if self.warm_start and self.solver == "sdca":
+            raise InputError("warm_start goes with solver='newton': sdca would need the last fit's dual variables too")
         if self.callback is not None and not callable(self.callback):
             raise InputError(f"callback is {self.callback!r}; it must be a function of (model, record)")
         threads(self.n_threads)

@@ -1,57 +1,71 @@
 """How sure a score difference makes us: the slope of P(i prefers j to k) = sigma(slope (s_ij - s_ik)).
 
 A slope fitted on the training comparisons themselves would be far too steep. So a fifth of what a fifth of the users
-said (of each one's items, where it came from ratings) is put aside, the fit goes on without it for a few rounds, until
-it is forgotten, and the one-parameter logistic regression is fitted to what was put aside.
+said (of each one's items, where it came from ratings) is put aside, a few rounds are fitted to the rest from the start,
+and the one-parameter logistic regression is fitted to what was put aside.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
-from .comparisons import Comparisons
+from . import start
+from .comparisons import Comparisons, Pairs
 from .errors import InputError
 from .native import core
+from .newton import Newton
 from .problem import Problem
+
+if TYPE_CHECKING:
+    from .altsvm import AltSVM
 
 FEWEST_USERS, MOST_USERS = 100, 2000  # and between them a fifth of all
 SHARE = 0.2
-ROUNDS = 3
+ROUNDS = 5
+MOST_PAIRS = 500_000
 
 
-def calibrate(problem: Problem, comparisons: Comparisons, seed: int) -> float:
-    """The slope for the fitted factors of a problem and the comparisons they were fitted to."""
-    n = comparisons.n_users
+def calibrate(model: AltSVM, comparisons: Comparisons) -> float:
+    """The slope for a model fitted to comparisons; 0 where what was put aside is predicted no better than by a coin."""
+    n, rng = comparisons.n_users, np.random.default_rng(model.seed)
     some = np.zeros(n, bool)
-    how_many = min(MOST_USERS, max(FEWEST_USERS, n // 5))
-    some[np.random.default_rng(seed).permutation(n)[:how_many]] = True
+    some[rng.permutation(n)[: min(MOST_USERS, max(FEWEST_USERS, n // 5))]] = True
     try:
-        by = "pairs" if comparisons.ratings is None else "items"
-        rest, aside = comparisons.split(test=SHARE, seed=seed, by=by, users=some)
-    except InputError:  # too few comparisons to put any aside
-        return fit_slope(*_margins(problem, comparisons))
-    if not len(aside) or not len(rest):
-        return fit_slope(*_margins(problem, comparisons))
-    without = Problem(
-        rest.store, rank=problem.rank, loss=problem.loss_name, bias=problem.bias, scales=problem.scales,
-        n_threads=problem.n_threads,
-    )  # fmt: skip
-    without.set_reg(problem.reg, problem.bias_reg)
-    without.delta = problem.delta
-    without.U[:], without.V[:] = problem.U, problem.V
-    without.user_step()
+        rest, aside = comparisons.hold_out(SHARE, seed=model.seed, users=some)
+    except InputError:  # too few comparisons to put any aside: nothing is known of how sure to be
+        return 1.0
+    if not len(rest) or not len(aside):
+        return 1.0
+    problem = model._problem(rest.store, model._scales(rest)[0])
+    problem.set_reg(model.reg_, model.bias_reg_)
+    start.spectral(problem, model.seed)
+    solver = Newton(problem, model.seed)
     for _ in range(ROUNDS):
-        without.item_step()
-        without.user_step()
-    return fit_slope(*_margins(without, aside))
+        solver.round()
+    return fit_slope(*_margins(problem, _some_pairs(aside, rng)))
 
 
-def _margins(problem: Problem, comparisons: Comparisons) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _some_pairs(comparisons: Comparisons, rng: np.random.Generator) -> Pairs:
+    """The comparisons one by one, or a random part of them where ratings imply very many."""
+    r = comparisons.ratings
+    if r is None or len(comparisons) <= MOST_PAIRS:
+        return comparisons.pairs()
+    size = np.bincount(r.user, minlength=comparisons.n_users)
+    first = np.cumsum(size) - size
+    a = np.tile(np.arange(len(r.user)), -(-MOST_PAIRS // len(r.user)))
+    b = first[r.user[a]] + (rng.random(len(a)) * size[r.user[a]]).astype(np.int64)
+    differ = r.rating[a] != r.rating[b]
+    a, b = a[differ], b[differ]
+    better = r.rating[a] > r.rating[b]
+    return Pairs(r.user[a], r.item[np.where(better, a, b)], r.item[np.where(better, b, a)])
+
+
+def _margins(problem: Problem, pairs: Pairs) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Score differences of comparisons, winner minus loser, and their weights."""
-    pairs = comparisons.pairs()
-    margin = np.empty(len(pairs.user), np.float32)
-    loser = np.empty_like(margin)
+    margin, loser = np.empty(len(pairs.user), np.float32), np.empty(len(pairs.user), np.float32)
     core.score_pairs(problem.U, pairs.user, problem.V, pairs.winner, margin, problem.n_threads)
     core.score_pairs(problem.U, pairs.user, problem.V, pairs.loser, loser, problem.n_threads)
     weight = np.ones(len(margin)) if pairs.weight is None else pairs.weight.astype(np.float64)

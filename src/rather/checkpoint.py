@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,31 @@ FORMAT = "rather-checkpoint-1"
 FREE = {"max_iter", "tol", "n_threads", "verbose", "callback", "checkpoint", "warm_start"}  # may differ on resuming
 
 
+@dataclass(frozen=True)
+class Saved:
+    """What a checkpoint holds: the regularisation that was settled on, and where the rounds had got to."""
+
+    path: Path
+    tensors: dict[str, Any]
+    reg: float
+    bias_reg: float
+    cv_results: list[dict[str, float]]
+    history: list[dict[str, float]]
+
+    def resume(self, solver: Any) -> list[dict[str, float]]:
+        """Bring a solver to where the file was written; returns the history up to there."""
+        problem = solver.problem
+        expected = {"U": problem.U, "V": problem.V, **solver.state()}
+        fits = set(self.tensors) == set(expected) and all(
+            self.tensors[n].shape == t.shape and self.tensors[n].dtype == t.dtype for n, t in expected.items()
+        )
+        if not fits:
+            raise _damaged(self.path)
+        problem.U[:], problem.V[:] = self.tensors["U"], self.tensors["V"]
+        solver.restore(self.tensors, len(self.history))
+        return self.history
+
+
 class Checkpoint:
     """A file that a fit of the same data with the same parameters can go on from."""
 
@@ -30,18 +56,18 @@ class Checkpoint:
         self._params = json.dumps(kept, sort_keys=True, default=lambda value: value.item())  # numpy's numbers
         self._data = fingerprint(comparisons)
 
-    def exists(self) -> bool:
-        return self.path.exists()
-
-    def write(self, solver: Any, history: list[dict[str, float]]) -> None:
+    def write(self, solver: Any, history: list[dict[str, float]], cv_results: list[dict[str, float]]) -> None:
         problem = solver.problem
         tensors = {"U": problem.U, "V": problem.V, **solver.state()}
         tensors = {name: np.ascontiguousarray(t) for name, t in tensors.items()}
-        metadata = {"format": FORMAT, "params": self._params, "data": self._data, "history": json.dumps(history)}
+        fit = {"reg": problem.reg, "bias_reg": problem.bias_reg, "cv_results": cv_results, "history": history}
+        metadata = {"format": FORMAT, "params": self._params, "data": self._data, "fit": json.dumps(fit)}
         write_tensors(self.path, tensors, metadata)
 
-    def resume(self, solver: Any) -> list[dict[str, float]]:
-        """Bring a solver to where the file was written; returns the history up to there."""
+    def read(self) -> Saved | None:
+        """What the file holds, or None if there is none yet; one of another fit is refused."""
+        if not self.path.exists():
+            return None
         tensors, metadata = read_tensors(self.path, FORMAT, "checkpoint")
         for what, own, kept in (
             ("parameters", self._params, metadata.get("params")),
@@ -51,23 +77,23 @@ class Checkpoint:
                 raise FileError(
                     f"the checkpoint {str(self.path)!r} was made with other {what}; remove it, or give another path"
                 )
-        problem = solver.problem
-        expected = {"U": problem.U, "V": problem.V, **solver.state()}
         try:
-            history: list[dict[str, float]] = json.loads(metadata["history"])
+            saved = Saved(self.path, tensors, **json.loads(metadata["fit"]))
             sound = (
-                set(tensors) == set(expected)
-                and all(tensors[n].shape == t.shape and tensors[n].dtype == t.dtype for n, t in expected.items())
-                and all(np.isfinite(t).all() for t in tensors.values())
-                and all({"round", "seconds", "objective", "gap"} <= set(record) for record in history)
+                all(np.isfinite(t).all() for t in tensors.values())
+                and all({"round", "seconds", "objective", "gap"} <= set(record) for record in saved.history)
+                and 0 < saved.reg < np.inf
+                and 0 < saved.bias_reg < np.inf
             )
         except (KeyError, ValueError, TypeError, RecursionError):
             sound = False
         if not sound:
-            raise FileError(f"the checkpoint {str(self.path)!r} is damaged: its parts do not fit together; remove it")
-        problem.U[:], problem.V[:] = tensors["U"], tensors["V"]
-        solver.restore(tensors, len(history))
-        return history
+            raise _damaged(self.path)
+        return saved
+
+
+def _damaged(path: Path) -> FileError:
+    return FileError(f"the checkpoint {str(path)!r} is damaged: its parts do not fit together; remove it")
 
 
 def fingerprint(comparisons: Comparisons) -> str:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     parser = _parser()
+    given = sys.argv[1:] if argv is None else argv
     try:
-        options = parser.parse_args(argv)
+        options = parser.parse_args(given or ["--help"])
     except SystemExit as e:  # after --help, --version or a mistake that argparse has reported
         return int(e.code or 0)
     try:

@@ -107,6 +107,10 @@ def _guess(file: str, present: list[str], given: dict[str, str | None]) -> str:
     for name, kind in FORMATS.items():
         if all((given[role] or role) in present for role in kind.columns):
             return name
+    for role, column in given.items():
+        if column is not None and column not in present:
+            have = ", ".join(map(repr, present))
+            raise InputError(f"{file!r} has no column {column!r} (for the {role}); it has {have}")
     raise InputError(
         f"the columns of {file!r} ({', '.join(map(repr, present))}) do not tell what it holds; say so with --format "
         f"({', '.join(FORMATS)}) and name the columns (as in: --user who --item what)"
@@ -150,10 +154,12 @@ def fit(options: argparse.Namespace) -> Answer:
         warnings.filterwarnings("ignore", message="fit interrupted")  # said below, in one line
         model.fit(comparisons)
     rounds = len(model.history_)
+    if model.interrupted_ and not rounds:
+        raise KeyboardInterrupt(f"interrupted before the first round was done; nothing saved to {options.out}")
+    model.save(options.out)
     if model.interrupted_:
         resume = "run the same command to go on" if options.checkpoint else "--checkpoint would let it go on"
-        raise KeyboardInterrupt(f"interrupted after {rounds} rounds, nothing saved to {options.out}; {resume}")
-    model.save(options.out)
+        raise KeyboardInterrupt(f"interrupted; the model of {rounds} rounds is saved to {options.out}; {resume}")
     return source.about | {
         "users": comparisons.n_users, "items": comparisons.n_items, "comparisons": len(comparisons),
         "reg": model.reg_, "rounds": rounds, "converged": model.converged_, "gap": model.history_[-1]["gap"],

@@ -43,6 +43,7 @@ class Pairs:
     """Comparisons written down: ``user[t]`` prefers ``winner[t]`` to ``loser[t]`` (codes, user order).
 
     ``weight`` is None when all are 1. ``gap`` is the difference of the two ratings where the pairs came from ratings.
+    Pairs of one ``group`` came from one answer (a menu, a tie) and are held out together; None: each is its own.
     """
 
     user: Codes
@@ -50,9 +51,10 @@ class Pairs:
     loser: Codes
     weight: npt.NDArray[np.float32] | None = None
     gap: npt.NDArray[np.float32] | None = None
+    group: npt.NDArray[np.int64] | None = None
 
     def take(self, rows: Any) -> Pairs:
-        cut = (None if column is None else column[rows] for column in (self.weight, self.gap))
+        cut = (None if column is None else column[rows] for column in (self.weight, self.gap, self.group))
         return Pairs(self.user[rows], self.winner[rows], self.loser[rows], *cut)
 
 
@@ -68,6 +70,9 @@ class Comparisons:
         The ratings behind the comparisons, for estimators that are entitled to them.
     clicks : Clicks or None
         The clicks behind the comparisons.
+    implied : bool
+        Whether the comparisons are implied by ratings or rankings, n of which make about n^2 / 2 pairs, rather than
+        answers given one by one.
 
     Examples
     --------
@@ -87,6 +92,7 @@ class Comparisons:
         pairs: Pairs | None = None,
         ratings: Ratings | None = None,
         clicks: Clicks | None = None,
+        implied: bool | None = None,
         frame_kind: str = "dict",
     ) -> None:
         if pairs is None and ratings is None:
@@ -95,6 +101,7 @@ class Comparisons:
         self.item_vocabulary = Vocabulary(items, "item")
         self.ratings = ratings
         self.clicks = clicks
+        self.implied = ratings is not None if implied is None else implied
         self.frame_kind = frame_kind
         self._pairs = pairs
         self._store: Any = None
@@ -144,12 +151,14 @@ class Comparisons:
             w = given.astype(np.float32)
         users, (u,) = factorize([who], "user")
         items, (j, k) = factorize([win, lose], "item")
+        group = None
         if tie is not None:
             tied = frames.flags(got["tie"], f"the tie (column {tie!r})")
             w = (np.ones(len(u), np.float32) if w is None else w) * np.where(tied, np.float32(0.5), np.float32(1))
             j, k = np.concatenate((j, k[tied])), np.concatenate((k, j[tied]))
             u, w = np.concatenate((u, u[tied])), np.concatenate((w, w[tied]))
-        pairs = Pairs(u, j, k, w)
+            group = np.concatenate((np.arange(len(tied)), np.flatnonzero(tied)))
+        pairs = Pairs(u, j, k, w, group=group)
         if w is not None and not w.all():
             pairs = pairs.take(w > 0)
         made = cls(users, items, pairs=_by_user(pairs), frame_kind=frames.kind_of(frame))
@@ -269,7 +278,8 @@ class Comparisons:
         losers = (first + n_chosen)[group[t]] + within
         if not len(t):
             raise InputError("there is nothing to compare: no menu has both a chosen item and one that was not")
-        return cls(users, items, pairs=_by_user(Pairs(u[t], j[t], j[losers])), frame_kind=frames.kind_of(frame))
+        pairs = _by_user(Pairs(u[t], j[t], j[losers], group=group[t]))
+        return cls(users, items, pairs=pairs, frame_kind=frames.kind_of(frame))
 
     @classmethod
     def from_clicks(
@@ -372,9 +382,10 @@ class Comparisons:
         test : float
             Share to hold out, above 0 and below 1.
         by : {"pairs", "items"}
-            "pairs" holds out comparisons, as the paper's first experiment does. Pairs that come from ratings share
-            their items, so held-out pairs are then partly implied by the rest; "items" holds out that share of every
-            user's *ratings*, and the test comparisons are those among held-out items.
+            "pairs" holds out comparisons, as the paper's first experiment does; those that came from one answer (a
+            tie's two halves, a menu, a click) stay together. Pairs that come from ratings share their items, so
+            held-out pairs are then partly implied by the rest; "items" holds out that share of every user's *ratings*,
+            and the test comparisons are those among held-out items.
         users : array of bool, optional
             A mask over ``self.users``: hold out only what these users said.
         """
@@ -392,15 +403,36 @@ class Comparisons:
             kept = None if self._pairs is None else _largest_gaps(train, self.n_users, seed)
             return self._like(ratings=train, pairs=kept), self._like(ratings=test_part)
         pairs = self.pairs()
-        candidates = np.arange(len(pairs.user)) if users is None else np.flatnonzero(users[pairs.user])
-        held = np.zeros(len(pairs.user), bool)
-        held[rng.permutation(candidates)[: round(test * len(candidates))]] = True
+        held = np.ones(len(pairs.user), bool) if users is None else users[pairs.user]
+        group = self._groups(pairs, held)
+        n_groups = int(group.max()) + 1 if len(group) else 0
+        chosen = np.zeros(n_groups, bool)
+        chosen[rng.permutation(n_groups)[: round(test * n_groups)]] = True
+        held[held] = chosen[group]
         if held.all() or not held.any():
             raise InputError(f"holding out {test} of {len(held)} comparisons leaves one part empty")
-        return self._like(pairs=pairs.take(~held)), self._like(pairs=pairs.take(held))
+        return self._like(pairs=pairs.take(~held), clicks=self.clicks), self._like(pairs=pairs.take(held))
+
+    def hold_out(
+        self, share: float, seed: int, users: npt.NDArray[np.bool_] | None = None
+    ) -> tuple[Comparisons, Comparisons]:
+        """The split to tune and calibrate on: by items where there are ratings, so that nothing of a pair leaks."""
+        return self.split(test=share, seed=seed, by="pairs" if self.ratings is None else "items", users=users)
+
+    def _groups(self, pairs: Pairs, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Numbers 0, 1, ... for the chosen rows, the same for those that must stay together in a split."""
+        group = pairs.group
+        if self.clicks is not None:  # all comparisons that one click made
+            group = pairs.user.astype(np.int64) * self.n_items + pairs.winner
+        if group is None:
+            return np.arange(int(rows.sum()))
+        return np.unique(group[rows], return_inverse=True)[1].reshape(-1)
 
     def _like(self, **parts: Any) -> Comparisons:
-        return Comparisons(self.users, self.items, frame_kind=self.frame_kind, **parts)
+        return Comparisons(self.users, self.items, frame_kind=self.frame_kind, implied=self.implied, **parts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_store": None}  # built again where it is needed
 
     def _require_some(self, why_not: str) -> None:
         if not len(self):
@@ -466,10 +498,11 @@ def _pairs_of_ratings(r: Ratings, winner: Any, loser: Any) -> Pairs:
 
 
 def _share_of_each_row(start: npt.NDArray[np.int64], share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """A mask that picks the given share of every row at random, rounded."""
+    """A mask that picks the given share of every row at random, rounded, and two at least of a row of five or more:
+    one alone cannot be compared."""
     size = np.diff(start)
     row = np.repeat(np.arange(len(size)), size)
     order = np.lexsort((rng.random(len(row)), row))
     place = np.empty(len(row), np.int64)
     place[order] = np.arange(len(row)) - np.repeat(start[:-1], size)
-    return place < np.round(size * share)[row]
+    return place < np.maximum(np.round(size * share), np.where(size >= 5, 2, 0))[row]

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 OPTIONAL = {
     "pandas": ("pandas frames", "pandas"),
     "polars": ("polars frames", "polars"),
-    "pyarrow": ("Parquet files and Arrow tables", "'rather[parquet]'"),
-    "matplotlib": ("pictures", "'rather[plot]'"),
-    "scipy": ("development", "'rather[dev]'"),
-    "scikit-learn": ("development", "'rather[dev]'"),
+    "pyarrow": ("Parquet files and Arrow tables", "pyarrow"),
+    "matplotlib": ("pictures", "matplotlib"),
+    "scipy": ("development", "scipy"),
+    "scikit-learn": ("development", "scikit-learn"),
 }
 
 

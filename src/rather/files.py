@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FORMAT = "rather-model-1"
 SAVED_PARAMS = (str, int, float, bool, type(None))
+FITTED = {"history_", "bias_reg_", "converged_", "interrupted_", "cv_results_"}  # what else is told about a fit
 NOT_SAVED = {"callback", "checkpoint"}  # a file must not decide what a later fit calls or overwrites
 
 
@@ -44,9 +45,9 @@ def save_model(model: FactorModel, path: str | Path) -> None:
         "reg": model.reg_,
         "user_rule": asdict(model.user_rule_),
         "slope": model.slope_,
+        "fitted": {name: getattr(model, name) for name in FITTED if hasattr(model, name)},
         "frame_kind": model.frame_kind_,
         "ids": {"users": _id_kind(model.users_), "items": _id_kind(model.items_)},
-        "history": getattr(model, "history_", []),
     }
     write_tensors(path, tensors, {"format": FORMAT, "about": json.dumps(about)})
 
@@ -76,7 +77,7 @@ def load(path: str | Path) -> Any:
             and u.shape == (len(users), v.shape[1])
             and v.shape[0] == len(items)
             and b.shape == (len(items),)
-            and all(np.isfinite(a).all() for a in (u, v, b))
+            and all((np.abs(a) < 1e15).all() for a in (u, v, b))  # and so finite, and their products too
             and start.dtype == np.int64
             and start.shape == (len(users) + 1,)
             and item.dtype == np.int32
@@ -93,7 +94,8 @@ def load(path: str | Path) -> Any:
             and 1 <= rule.typical < np.inf
             and 0 <= float(about["slope"]) < np.inf
             and about["frame_kind"] in ("dict", "pandas", "polars", "pyarrow")
-            and isinstance(about["history"], list)
+            and isinstance(about["fitted"], dict)
+            and set(about["fitted"]) <= FITTED
         )
     except (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as e:
         raise FileError(f"the model file {str(path)!r} is damaged: {type(e).__name__}: {e}") from e
@@ -104,9 +106,12 @@ def load(path: str | Path) -> Any:
     U[:, :rank], U[:, rank], V[:, :rank], V[:, rank] = u, 1.0, v, b
     model._set_factors(users, items, U, V, rank)
     model.seen_ = (start, item)
-    model.loss_, model.slope_ = about["loss"], float(about["slope"])
+    model.loss_ = about["loss"]
+    model._set_calibration(float(about["slope"]))
     model.reg_, model.user_rule_ = float(about["reg"]), rule
-    model.frame_kind_, model.history_ = about["frame_kind"], about["history"]
+    model.frame_kind_ = about["frame_kind"]
+    for name, value in about["fitted"].items():
+        setattr(model, name, value)
     return model
 
 

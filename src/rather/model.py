@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,6 @@ class FactorModel:
     reg_: float
     user_rule_: UserRule
     loss_: str
-    slope_: float  # P(i prefers j to k) = sigma(slope (s_ij - s_ik))
     frame_kind_: str
 
     def _set_factors(self, users: Vocabulary, items: Vocabulary, U: FloatArray, V: FloatArray, rank: int) -> None:
@@ -51,13 +50,26 @@ class FactorModel:
         self.item_vocabulary_ = items
         self.U_, self.V_, self.rank_ = U, V, rank
 
+    def _set_calibration(self, slope: float | Callable[[], float]) -> None:
+        self._slope = slope
+
+    @property
+    def slope_(self) -> float:
+        """The slope of probabilities, P(i prefers j to k) = sigma(slope (s_ij - s_ik)).
+
+        Found on comparisons put aside, at its first use (probability, save), at about the cost of another fit.
+        """
+        if callable(self._slope):
+            self._slope = self._slope()
+        return self._slope
+
     def _require_fit(self) -> None:
         if not hasattr(self, "U_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(comparisons) first")
 
     def __getattr__(self, name: str) -> Any:
         # Only reached when an attribute is missing: the attributes of a fit get the sentence, not a bare name.
-        if name.endswith("_") and not name.startswith("_"):
+        if name.endswith("_") and not name.startswith("_") and "U_" not in self.__dict__:
             raise NotFittedError(f"{type(self).__name__} has no {name!r} before fit(comparisons)")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -92,7 +104,8 @@ class FactorModel:
     def probability(self, users: Any, left: Any, right: Any) -> FloatArray:
         """Probability that each user prefers ``left`` to ``right``.
 
-        sigma(slope_ * (s_left - s_right)), the slope fitted on held-out training comparisons.
+        sigma(slope_ * (s_left - s_right)), the slope fitted on held-out training comparisons the first time it is
+        needed, at about the cost of another fit.
         """
         u, a, b = self._user_codes(users), self._item_codes(left), self._item_codes(right)
         a, b = self._pair_up(a, b, "left", "right")
@@ -226,7 +239,10 @@ class FactorModel:
     # -- files --------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a file, whole or not at all. :func:`rather.load` reads it back."""
+        """Write the model to a file, whole or not at all, with the slope of its probabilities.
+
+        :func:`rather.load` reads it back.
+        """
         from .files import save_model
 
         self._require_fit()
@@ -265,7 +281,8 @@ def seen_items(comparisons: Comparisons) -> tuple[Any, Any]:
     source = comparisons.clicks or comparisons.ratings
     if source is not None:
         return row_starts(source.user, comparisons.n_users), source.item
-    return comparisons.store.start, comparisons.store.item
+    store = comparisons.store
+    return store.start.copy(), store.item.copy()  # copies: a view would keep the whole store alive
 
 
 def _rows(who: Codes, what: Codes, n_users: int) -> tuple[Any, Any]:

@@ -86,7 +86,8 @@ def simulate(
     seed : int
     levels : int, optional
         Users rate ``per_user`` different items with 1 to ``levels`` stars instead: their scores plus Gumbel noise, cut
-        so that all levels are about equally frequent. Any two items are ordered by the same probabilities as above.
+        so that all levels are about equally frequent. Before the cut any two items are ordered by the probabilities
+        above; of those that end on different levels more are ordered rightly.
 
     Examples
     --------

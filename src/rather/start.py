@@ -55,26 +55,42 @@ def global_ranking(store: Any, *, loss: str, scales: Scales, bias_reg: float, n_
 
 
 def spectral(problem: Problem, seed: int) -> None:
-    """Start U and V at the shrunk leading singular pairs of S, at the scale that minimises F along them."""
-    store, r, n_threads = problem.store, problem.rank, problem.n_threads
+    """Start at the global ranking, and U and V at the shrunk leading singular pairs of S there."""
+    problem.U[:, : problem.rank], problem.V[:] = 0, 0
     if problem.bias:
         base = global_ranking(
-            store, loss=problem.loss_name, scales=problem.scales, bias_reg=problem.bias_reg, n_threads=n_threads
-        )
-        problem.V[:, r] = base.V[:, 0]
+            problem.store, loss=problem.loss_name, scales=problem.scales, bias_reg=problem.bias_reg,
+            n_threads=problem.n_threads,
+        )  # fmt: skip
+        problem.V[:, problem.rank] = base.V[:, 0]
+    grow(problem, seed)
+
+
+def grow(problem: Problem, seed: int) -> None:
+    """Fill the columns that are zero in U or V, which no step could bring to life, from the gradient at the factors.
+
+    They become the leading singular pairs of S there, shrunk by reg, at the scale that minimises F along them. Nothing
+    changes where no singular value exceeds reg: then more columns would not lower F.
+    """
+    r = problem.rank
     problem.refresh()
-    if r == 0:
+    dead = np.flatnonzero(~(problem.U[:, :r].any(axis=0) & problem.V[:, :r].any(axis=0)))
+    if not len(dead):
         return
-    rng = np.random.default_rng(seed)
+    k, rng = len(dead), np.random.default_rng(seed)
     entries = _scaled_slopes(problem)
-    values, left, right = _singular(store, entries, columns=r, iterations=3, rng=rng, n_threads=n_threads)
+    values, left, right = _singular(
+        problem.store, entries, columns=k, iterations=3, rng=rng, n_threads=problem.n_threads
+    )
     shrunk = np.maximum(values - problem.reg, 0.0)
-    root = np.sqrt(shrunk)
-    problem.U[:, :r] = left[:, :r] * root / np.sqrt(problem.scales.user_ridge)[:, None]
-    problem.V[:, :r] = right[:, :r] * root / np.sqrt(problem.scales.item_ridge)[:, None]
-    scale = np.sqrt(_best_scale(problem, problem.reg * float(shrunk.sum())))
-    problem.U[:, :r] *= np.float32(scale)
-    problem.V[:, :r] *= np.float32(scale)
+    if not shrunk.any():
+        return
+    left[:, :k] *= np.sqrt(shrunk) / np.sqrt(problem.scales.user_ridge)[:, None]
+    right[:, :k] *= np.sqrt(shrunk) / np.sqrt(problem.scales.item_ridge)[:, None]
+    added = np.empty_like(problem.m)
+    core.scores(problem.store, left, right, added, problem.n_threads)
+    scale = np.float32(np.sqrt(_best_scale(problem, added, problem.reg * float(shrunk.sum()))))
+    problem.U[:, dead], problem.V[:, dead] = scale * left[:, :k], scale * right[:, :k]
     problem.refresh()
 
 
@@ -87,23 +103,18 @@ def uniform(problem: Problem, seed: int) -> None:
     problem.refresh()
 
 
-def _best_scale(problem: Problem, penalty: float) -> float:
-    """The t > 0 that about minimises sum L(base + t * personal) + t * penalty, which is convex in t."""
+def _best_scale(problem: Problem, added: FloatArray, penalty: float) -> float:
+    """The t > 0 that about minimises sum L(m + t * added) + t * penalty, which is convex in t."""
     base = problem.m.copy()
-    fixed = problem.U[:, problem.rank].copy()
-    problem.U[:, problem.rank] = 0
-    core.scores(problem.store, problem.U, problem.V, problem.m, problem.n_threads)
-    problem.U[:, problem.rank] = fixed
-    personal = problem.m.copy()
-    spread = float(np.sqrt(np.mean(np.square(personal, dtype=np.float64))))
+    spread = float(np.sqrt(np.mean(np.square(added, dtype=np.float64))))
     if spread == 0:
         return 1.0
 
     def slope(t: float) -> float:
-        np.multiply(personal, np.float32(t), out=problem.m)
+        np.multiply(added, np.float32(t), out=problem.m)
         problem.m += base
         problem.evaluate()
-        return float((problem.c * personal).sum(dtype=np.float64)) + penalty
+        return float((problem.c * added).sum(dtype=np.float64)) + penalty
 
     low, high = 0.0, 1.0 / spread
     for _ in range(4):

@@ -40,7 +40,7 @@ def _read_parquet(path: Path) -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError as e:
-        raise FileError(f"reading {path.name} needs pyarrow; install it with: pip install 'rather[parquet]'") from e
+        raise FileError(f"reading {path.name} needs pyarrow; install it with: pip install pyarrow") from e
     try:
         return pyarrow.parquet.read_table(path)
     except (pyarrow.ArrowException, OSError) as e:
@@ -113,5 +113,5 @@ def _write_parquet(f: Any, columns: Mapping[str, Any]) -> None:
     try:
         import pyarrow.parquet
     except ImportError as e:
-        raise InputError("writing Parquet needs pyarrow; install it with: pip install 'rather[parquet]'") from e
+        raise InputError("writing Parquet needs pyarrow; install it with: pip install pyarrow") from e
     pyarrow.parquet.write_table(frames.make(columns, "pyarrow"), f)

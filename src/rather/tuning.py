@@ -25,11 +25,11 @@ ROUNDS = 4  # at each value, from the solution at the one before
 def choose_factor(model: AltSVM, comparisons: Comparisons) -> tuple[list[dict[str, float]], float]:
     """The factor on the scale of reg whose fit orders most held-out comparisons rightly, and the path's results.
 
-    A fifth of every user's *ratings* is held out when pairs come from ratings (pairs of the same items would leak),
-    of the comparisons otherwise. A tie goes to the stiffer value. The path stops once two values in a row do worse.
+    A fifth of every user's *ratings* is held out when pairs come from ratings (pairs of the same items would leak), of
+    the answers otherwise. A tie goes to the stiffer value. Once the personal part is alive, the path ends when two
+    values in a row do worse than the best.
     """
-    by = "pairs" if comparisons.ratings is None else "items"
-    train, test = comparisons.split(test=HELD_OUT, seed=model.seed, by=by)
+    train, test = comparisons.hold_out(HELD_OUT, seed=model.seed)
     if not len(train) or not len(test):
         raise InputError("reg='cv' holds out a fifth of the answers, too few here to compare; give reg a number")
     scaled, _ = model._scales(train)
@@ -37,12 +37,12 @@ def choose_factor(model: AltSVM, comparisons: Comparisons) -> tuple[list[dict[st
     best, best_accuracy, worse = start.REG_FACTOR, -1.0, 0
     problem: Problem | None = None
     for factor in FACTORS:
-        warm = problem
-        problem = model._problem(train.store, scaled, factor)
-        start.spectral(problem, model.seed)
-        if warm is not None and warm.V[:, : warm.rank].any():
+        warm, problem = problem, model._problem(train.store, scaled, factor)
+        if warm is None:
+            start.spectral(problem, model.seed)
+        else:
             problem.U[:], problem.V[:] = warm.U, warm.V
-            problem.refresh()
+            start.grow(problem, model.seed)  # columns that the stiffer ridge had kept at zero
         solver = Newton(problem, model.seed)
         for _ in range(ROUNDS):
             solver.round()
@@ -50,7 +50,7 @@ def choose_factor(model: AltSVM, comparisons: Comparisons) -> tuple[list[dict[st
         results.append({"factor": factor, "reg": problem.reg, "accuracy": accuracy})
         if accuracy > best_accuracy:
             best, best_accuracy, worse = factor, accuracy, 0
-        else:
+        elif accuracy < best_accuracy and problem.V[:, : problem.rank].any():
             worse += 1
             if worse == 2:
                 break
