@@ -5,9 +5,8 @@ the ridges' shapes divided out it is S = diag(p)^-1/2 G diag(q)^-1/2. For reg at
 of the optimum is zero; the shrunk leading singular pairs of S are where a fit starts.
 
 The scales of reg and of the bias's ridge are set at zero. That of reg is the geometric mean of the typical norms of
-S's rows and columns there. On 17 sets of training data, with a fifth held out (MovieLens, Letterboxd, sushi rankings,
-votes on language models, simulated worlds: 10 to 12,500 items, 100 to 18,000 users, 8 to 310 items each), the best reg
-was 1.4 to 2.2 times that scale on 14, and 0.9, 1.0 and 2.9 times on the others.
+S's rows and columns there. The factors on them were chosen on held-out training data of very different sets; for reg,
+benchmarks/regularisation.py shows how good the choice is on each.
 """
 
 from __future__ import annotations
