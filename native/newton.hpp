@@ -25,7 +25,8 @@
 namespace rather {
 
 inline constexpr std::int64_t kUserChunk = 64, kItemChunk = 16;
-inline constexpr double kShortest = 1e-9;  // where a line search gives up
+// A line search gives up at a step this short, and is not begun where the slope promises less than this share of F.
+inline constexpr double kShortest = 1e-9, kNegligible = 1e-8;
 
 struct StepOptions {
   int newton_steps = 1;  // user step only
@@ -197,6 +198,7 @@ StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float we
     double slope = inner(g, step, free), us = inner(u, step, free), ss = inner(step, step, free);
     if (newton == 0) report.decrement = -0.5 * slope;
     double before = report.loss + 0.5 * p_i * uu;
+    if (-slope <= kNegligible * before) break;
     bool moved = false;
     for (double t = 1; t > kShortest; t *= 0.5) {
       for (std::int32_t k = 0; k < n; ++k) w.trial[k] = w.m[k] + static_cast<float>(t) * w.dm[k];
@@ -432,6 +434,7 @@ StepReport item_step(const Loss& loss, const Store& s, const ItemRidge& ridge, c
   });
   double quadratic = ridge.half_square(step.data(), s.n_items);
   double before = loss_before + report.ridge;
+  if (-slope <= kNegligible * before) return report;
   std::copy_n(z.m, s.n_entries(), x.data());
   for (double t = 1; t > kShortest; t *= 0.5) {
     float ft = static_cast<float>(t);
