@@ -104,16 +104,14 @@ inline Store store_from_ratings(std::int32_t n_users, std::int32_t n_items, std:
     std::int32_t item;
   };
   std::vector<std::int64_t> row = detail::run_starts(user, n, n_users);
-  std::vector<Rated> rated(n);
-  {
-    std::vector<std::int64_t> next(row.begin(), row.end() - 1);
-    for (std::int64_t e = 0; e < n; ++e) rated[next[user[e]]++] = {rating[e], item[e]};
-  }
+  std::vector<Rated> rated;
   s.item.reserve(n);
   s.start.assign(n_users + 1, 0);
   s.level_start.assign(n_users + 1, 0);
   for (std::int64_t i = 0; i < n_users; ++i) {
-    auto first = rated.begin() + row[i], last = rated.begin() + row[i + 1];
+    rated.clear();
+    for (std::int64_t e = row[i]; e < row[i + 1]; ++e) rated.push_back({rating[e], item[e]});
+    auto first = rated.begin(), last = rated.end();
     std::sort(first, last, [](const Rated& a, const Rated& b) {
       return a.rating != b.rating ? a.rating < b.rating : a.item < b.item;
     });

@@ -30,14 +30,23 @@ def reg_scales(store: Any, *, loss: str, scales: Scales, n_threads: int) -> tupl
     """
     zero = Problem(store, rank=0, loss=loss, bias=False, scales=scales, n_threads=n_threads)
     zero.evaluate()
-    entries = np.abs(_scaled_slopes(zero)).astype(np.float64)
-    users = np.repeat(np.arange(store.n_users), np.diff(store.start))
+    entries = _scaled_slopes(zero)
+    rows = store.start[:-1][np.diff(store.start) > 0]
+    if not len(rows):
+        return 1.0, 1.0
+    row_sums = np.add.reduceat(np.abs(entries), rows, dtype=np.float64)
+    np.square(entries, out=entries)
+    row_squares = np.add.reduceat(entries, rows, dtype=np.float64)
+    column_squares = np.zeros(store.n_items)
+    for first in range(0, len(entries), 2**24):  # a block at a time keeps memory small
+        block = slice(first, first + 2**24)
+        column_squares += np.bincount(store.item[block], entries[block], minlength=store.n_items)
 
-    def typical(row_sums: Any) -> float:
-        return float(row_sums[row_sums > 0].mean()) if row_sums.any() else 1.0
+    def typical(sums: Any) -> float:
+        return float(sums[sums > 0].mean()) if sums.any() else 1.0
 
-    row, column = (typical(np.sqrt(np.bincount(codes, entries**2))) for codes in (users, store.item))
-    return float(np.sqrt(row * column)), typical(np.bincount(users, entries))
+    scale = np.sqrt(typical(np.sqrt(row_squares)) * typical(np.sqrt(column_squares)))
+    return float(scale), typical(row_sums)
 
 
 def global_ranking(store: Any, *, loss: str, scales: Scales, bias_reg: float, n_threads: int) -> Problem:
@@ -129,9 +138,10 @@ def _best_scale(problem: Problem, added: FloatArray, penalty: float) -> float:
 def _scaled_slopes(problem: Problem) -> FloatArray:
     """The entries of S: minus the slopes over the square roots of the ridges' shapes."""
     store, scales = problem.store, problem.scales
-    by_user = np.repeat(1 / np.sqrt(scales.user_ridge), np.diff(store.start))
-    scale = by_user * (1 / np.sqrt(scales.item_ridge))[store.item]
-    return np.asarray(-problem.c * scale, np.float32)
+    entries: FloatArray = np.repeat(-1 / np.sqrt(scales.user_ridge), np.diff(store.start))
+    entries *= (1 / np.sqrt(scales.item_ridge))[store.item]
+    entries *= problem.c
+    return entries
 
 
 def _singular(
