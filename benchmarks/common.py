@@ -7,6 +7,7 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,15 @@ def ratings(name: str) -> Any:
 def yardstick() -> float:
     """Median seconds of a float32 2048 x 2048 x 2048 numpy product: how fast this machine is right now."""
     a = np.random.default_rng(0).standard_normal((2048, 2048), dtype=np.float32)
+    return median_seconds(lambda: a @ a, 7)
+
+
+def median_seconds(run: Callable[[], Any], repeats: int = 5) -> float:
+    """The median time of several calls."""
     times = []
-    for _ in range(7):
+    for _ in range(repeats):
         began = time.perf_counter()
-        a @ a
+        run()
         times.append(time.perf_counter() - began)
     return float(np.median(times))
 

@@ -1,8 +1,9 @@
-"""Time to an objective: the paper's plain problem on MovieLens 1M, N = 100, rank 100, reg 2000, squared hinge, to 8.07e6.
+"""Time to an objective: the paper's plain problem on MovieLens 1M, N = 100, rank 100, reg 2000, to 8.07e6.
 
     python benchmarks/objective.py
 
-Primal-CR++ needs about 5.4 seconds a round on two threads of the machine whose yardstick is in common.py, and ten rounds.
+Primal-CR++ needs about 5.4 seconds a round on two threads of the machine whose yardstick is in common.py, and ten
+rounds.
 """
 
 from __future__ import annotations

@@ -12,24 +12,13 @@ subtract, two adds), each of which takes the place of a fused multiply-add.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from common import ratings, report
+from common import median_seconds, ratings, report
 
 import rather
 from rather.native import core
-
-
-def seconds(run: Callable[[], Any], repeats: int = 15) -> float:
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - began)
-    return float(np.median(times))
 
 
 def main() -> None:
@@ -45,7 +34,7 @@ def main() -> None:
     problem.refresh()
     store, ld = comparisons.store, problem.V.shape[1]
     entries, pairs = store.n_entries, store.n_comparisons
-    row_bytes, row_flops, pair_flops = 4 * ld, 2 * ld, 4
+    row_bytes, row_flops, loss_flops, curvature_flops = 4 * ld, 2 * ld, 2 * 6, 2 * 4
     out, scalars = np.zeros_like(problem.V), np.empty_like(problem.m)
 
     flops = core.most_flops(threads)
@@ -54,19 +43,28 @@ def main() -> None:
     print(f"{threads} threads: {flops / 1e9:.0f} GFLOP/s, {from_cache / 1e9:.0f} GB/s from an array the size of V, "
           f"{from_memory / 1e9:.0f} GB/s from memory")  # fmt: skip
 
+    U, V, m, c, d = (a.copy() for a in (problem.U, problem.V, problem.m, problem.c, problem.d))
+    loss = problem.loss_value
+
+    def step(run: Callable[[], float]) -> None:  # always from the same place, so that there is always work to do
+        problem.U[:], problem.V[:], problem.loss_value = U, V, loss
+        problem.m[:], problem.c[:], problem.d[:] = m, c, d
+        run()
+
     cg = 5  # conjugate-gradient steps a half makes at most, and here makes
     passes = [
-        ("scores", lambda: core.scores(store, problem.U, problem.V, scalars, threads), 1, 0),
-        ("loss and slopes", problem.evaluate, 0, 1),
-        ("item gradient", lambda: core.item_products(store, problem.c, problem.U, out, threads), 1, 0),
-        ("item step (gradient, diagonal, 5 Hessian-vector products, search)", problem.item_step, 2 + 2 * cg, cg + 1),
-        ("user step (gather, gradient, 5 Hessian-vector products, search)", problem.user_step, 2 + 2 * cg, cg + 2),
+        ("scores", lambda: core.scores(store, problem.U, problem.V, scalars, threads), 1, 0, 0),
+        ("loss and slopes", problem.evaluate, 0, 1, 0),
+        ("item gradient", lambda: core.item_products(store, problem.c, problem.U, out, threads), 1, 0, 0),
+        ("item step: gradient, diagonal, 5 products, search", lambda: step(problem.item_step), 2 + 2 * cg, 1, cg),
+        ("user step: gather, gradient, 5 products, search", lambda: step(problem.user_step), 2 + 2 * cg, 2, cg),
     ]
     rows = []
-    for name, run, row_passes, pair_passes in passes:
-        arithmetic = (row_passes * entries * row_flops + pair_passes * pairs * pair_flops) / flops
+    for name, run, row_passes, losses, products in passes:
+        on_pairs = pairs * (losses * loss_flops + products * curvature_flops)
+        arithmetic = (row_passes * entries * row_flops + on_pairs) / flops
         reading = row_passes * entries * row_bytes / from_cache
-        took = seconds(run)
+        took = median_seconds(run, 15)
         rows.append(
             {
                 "pass": name,

@@ -9,24 +9,13 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import ratings, report
+from common import median_seconds, ratings, report
 
 import rather
-
-
-def median_seconds(run: Callable[[], Any], repeats: int = 5) -> float:
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - began)
-    return float(np.median(times))
 
 
 def command_seconds(*command: str) -> float:

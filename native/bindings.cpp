@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "limits.hpp"
+#include "newton.hpp"
 #include "sample.hpp"
 #include "sdca.hpp"
 #include "serve.hpp"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "draws.hpp"
-#include "newton.hpp"
+#include "passes.hpp"
 
 namespace rather {
 

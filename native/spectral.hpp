@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "newton.hpp"
+#include "passes.hpp"
 
 namespace rather {
 

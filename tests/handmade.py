@@ -3,9 +3,9 @@
 import numpy as np
 
 from rather import AltSVM
-from rather.comparisons import row_starts
 from rather.ids import Vocabulary, as_ids
 from rather.native import factor
+from rather.pairs import row_starts
 from rather.problem import UserRule
 
 

@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from . import start
-from .comparisons import Comparisons, Pairs
+from .comparisons import Comparisons
 from .errors import InputError
 from .native import core
 from .newton import Newton
+from .pairs import Pairs
 from .problem import Problem
 
 if TYPE_CHECKING:

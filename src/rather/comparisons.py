@@ -6,7 +6,6 @@ written down one by one: the ratings are kept instead, and the core works on the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,48 +13,12 @@ import numpy.typing as npt
 
 from . import frames
 from .errors import InputError, number, one_of
-from .ids import Codes, Ids, Vocabulary, as_ids, factorize, quoted
+from .ids import Ids, Vocabulary, as_ids, factorize, quoted
 from .native import core, threads
+from .pairs import Clicks, Pairs, Ratings, all_pairs, by_user, largest_gaps, row_starts, share_of_each_row
 
 LARGEST_RATING = 1e30  # so that single precision holds differences
 LARGEST_WEIGHT = 1e6  # so that single precision holds the squares of sums
-
-
-@dataclass(frozen=True)
-class Ratings:
-    """Numbers behind comparisons: ``user[e]`` gave ``item[e]`` the rating ``rating[e]`` (codes, in user order)."""
-
-    user: Codes
-    item: Codes
-    rating: npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Clicks:
-    """Clicks behind comparisons: user ``user[e]`` clicked item ``item[e]`` (codes, user order)."""
-
-    user: Codes
-    item: Codes
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Comparisons written down: ``user[t]`` prefers ``winner[t]`` to ``loser[t]`` (codes, user order).
-
-    ``weight`` is None when all are 1. ``gap`` is the difference of the two ratings where the pairs came from ratings.
-    Pairs of one ``group`` came from one answer (a menu, a tie) and are held out together; None: each is its own.
-    """
-
-    user: Codes
-    winner: Codes
-    loser: Codes
-    weight: npt.NDArray[np.float32] | None = None
-    gap: npt.NDArray[np.float32] | None = None
-    group: npt.NDArray[np.int64] | None = None
-
-    def take(self, rows: Any) -> Pairs:
-        cut = (None if column is None else column[rows] for column in (self.weight, self.gap, self.group))
-        return Pairs(self.user[rows], self.winner[rows], self.loser[rows], *cut)
 
 
 class Comparisons:
@@ -161,7 +124,7 @@ class Comparisons:
         pairs = Pairs(u, j, k, w, group=group)
         if w is not None and not w.all():
             pairs = pairs.take(w > 0)
-        made = cls(users, items, pairs=_by_user(pairs), frame_kind=frames.kind_of(frame))
+        made = cls(users, items, pairs=by_user(pairs), frame_kind=frames.kind_of(frame))
         made._require_some("every vote has weight 0")
         return made
 
@@ -200,7 +163,7 @@ class Comparisons:
                 raise InputError(f"y in row {bad[0]} is {quoted(sign[bad[0]])}; it must be +1 or -1")
             j, k = np.where(sign == 1, j, k), np.where(sign == 1, k, j)
         users, items = np.arange(u.max() + 1, dtype=np.int64), np.arange(max(j.max(), k.max()) + 1, dtype=np.int64)
-        return cls(users, items, pairs=_by_user(Pairs(u, j, k)))
+        return cls(users, items, pairs=by_user(Pairs(u, j, k)))
 
     @classmethod
     def from_ratings(
@@ -227,7 +190,7 @@ class Comparisons:
         users, items, ratings = _read_ratings(frame, user, item, rating, "rating")
         made = cls(users, items, ratings=ratings, frame_kind=frames.kind_of(frame))
         if keep == "largest-gap":
-            made._pairs = _largest_gaps(ratings, len(users), seed)
+            made._pairs = largest_gaps(ratings, len(users), seed)
         made._require_some("no user rated two items differently")
         return made
 
@@ -278,7 +241,7 @@ class Comparisons:
         losers = (first + n_chosen)[group[t]] + within
         if not len(t):
             raise InputError("there is nothing to compare: no menu has both a chosen item and one that was not")
-        pairs = _by_user(Pairs(u[t], j[t], j[losers], group=group[t]))
+        pairs = by_user(Pairs(u[t], j[t], j[losers], group=group[t]))
         return cls(users, items, pairs=pairs, frame_kind=frames.kind_of(frame))
 
     @classmethod
@@ -360,7 +323,7 @@ class Comparisons:
         if self._pairs is not None:
             return self._pairs
         assert self.ratings is not None
-        return _all_pairs(self, self.ratings)
+        return all_pairs(self.ratings, self.n_users, self.store)
 
     def to_frame(self, kind: str | None = None) -> Any:
         """The comparisons one by one, as the kind of frame they came from (or another), with external ids."""
@@ -398,9 +361,9 @@ class Comparisons:
             if r is None:
                 raise InputError("by='items' needs ratings behind the comparisons, and these have none; use by='pairs'")
             held = np.ones(len(r.user), bool) if users is None else users[r.user]
-            held[held] = _share_of_each_row(row_starts(r.user[held], self.n_users), test, rng)
+            held[held] = share_of_each_row(row_starts(r.user[held], self.n_users), test, rng)
             train, test_part = (Ratings(r.user[rows], r.item[rows], r.rating[rows]) for rows in (~held, held))
-            kept = None if self._pairs is None else _largest_gaps(train, self.n_users, seed)
+            kept = None if self._pairs is None else largest_gaps(train, self.n_users, seed)
             return self._like(ratings=train, pairs=kept), self._like(ratings=test_part)
         pairs = self.pairs()
         held = np.ones(len(pairs.user), bool) if users is None else users[pairs.user]
@@ -439,17 +402,6 @@ class Comparisons:
             raise InputError(f"there is nothing to compare: {why_not}")
 
 
-def row_starts(codes: Codes, n: int) -> npt.NDArray[np.int64]:
-    """Where each of n codes begins in a sorted column of them."""
-    return np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=n)))).astype(np.int64)
-
-
-def _by_user(pairs: Pairs) -> Pairs:
-    if (pairs.user[1:] >= pairs.user[:-1]).all():
-        return pairs
-    return pairs.take(np.argsort(pairs.user, kind="stable"))
-
-
 def _read_ratings(frame: Any, user: str, item: str, rating: str, what: str) -> tuple[Ids, Ids, Ratings]:
     got = frames.columns(frame, {"user": user, "item": item, what: rating})
     values = frames.numbers(got[what], f"the {what} (column {rating!r})")
@@ -473,36 +425,3 @@ def _read_ratings(frame: Any, user: str, item: str, rating: str, what: str) -> t
             f"user {quoted(users[u[a]])} has item {quoted(items[j[a]])} twice (rows {a} and {b}); keep one"
         )
     return users, items, Ratings(u[order], j[order], values[order])
-
-
-def _largest_gaps(r: Ratings, n_users: int, seed: int) -> Pairs:
-    winner, loser = np.empty(len(r.user), np.int64), np.empty(len(r.user), np.int64)
-    core.largest_gaps(row_starts(r.user, n_users), r.rating, seed, winner, loser, threads(None))
-    winner, loser = winner[winner >= 0], loser[loser >= 0]
-    return _pairs_of_ratings(r, winner, loser)
-
-
-def _all_pairs(comparisons: Comparisons, r: Ratings) -> Pairs:
-    counts = np.empty(comparisons.n_users)
-    core.comparisons_per_user(comparisons.store, counts)
-    pair_start = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-    winner, loser = np.empty(pair_start[-1], np.int64), np.empty(pair_start[-1], np.int64)
-    start = row_starts(r.user, comparisons.n_users)
-    core.all_pairs(start, r.rating, pair_start, winner, loser, threads(None))
-    return _pairs_of_ratings(r, winner, loser)
-
-
-def _pairs_of_ratings(r: Ratings, winner: Any, loser: Any) -> Pairs:
-    gap = (r.rating[winner] - r.rating[loser]).astype(np.float32)
-    return Pairs(r.user[winner], r.item[winner], r.item[loser], gap=gap)
-
-
-def _share_of_each_row(start: npt.NDArray[np.int64], share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """A mask that picks the given share of every row at random, rounded, and two at least of a row of five or more:
-    one alone cannot be compared."""
-    size = np.diff(start)
-    row = np.repeat(np.arange(len(size)), size)
-    order = np.lexsort((rng.random(len(row)), row))
-    place = np.empty(len(row), np.int64)
-    place[order] = np.arange(len(row)) - np.repeat(start[:-1], size)
-    return place < np.maximum(np.round(size * share), np.where(size >= 5, 2, 0))[row]

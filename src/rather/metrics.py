@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from . import frames
-from .comparisons import Comparisons, row_starts
+from .comparisons import Comparisons
 from .errors import InputError, number
 from .ids import as_ids, factorize
 from .native import core, threads
+from .pairs import row_starts
 
 if TYPE_CHECKING:
     from .model import FactorModel

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from . import frames
-from .comparisons import Comparisons, row_starts
+from .comparisons import Comparisons
 from .errors import InputError, NotFittedError, number
 from .ids import Codes, Vocabulary, as_ids
 from .native import LOSSES, FloatArray, core, factor, threads
+from .pairs import row_starts
 from .person import Person
 from .problem import Problem, Scales, UserRule
 from .tables import Table

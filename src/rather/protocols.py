@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from . import frames
-from .comparisons import row_starts
 from .errors import InputError, number
 from .ids import as_ids, factorize
+from .pairs import row_starts
 
 
 def split_ratings(

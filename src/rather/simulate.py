@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .comparisons import Comparisons, Pairs, Ratings
+from .comparisons import Comparisons
 from .errors import InputError, number
 from .ids import Ids
 from .native import core, threads
+from .pairs import Pairs, Ratings
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,216 @@
+// The passes over the data that every solver is made of.
+//
+// U and V have rows of r + 1 numbers, padded with zeros to ld: the bias is column r of V, against a column r of U that
+// is fixed (1, or 0 for a model without bias). Scalars per (user, item seen) are arrays over the store's entries: the
+// scores m = s_ij, c = dloss/dm and d = the diagonal of d2loss/dm2.
+//
+//   scores           m from U and V
+//   evaluate         the loss at m, with c and d
+//   user_products    for every user, a combination of the rows of the items seen
+//   item_products    for every item, a combination of the rows of the users who saw it
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "aligned.hpp"
+#include "pairs.hpp"
+#include "parallel.hpp"
+#include "rows.hpp"
+#include "sweep.hpp"
+
+namespace rather {
+
+inline constexpr std::int64_t kUserChunk = 64, kItemChunk = 16;
+
+struct Scalars {  // m, c, d and order are over the store's entries, weight over its users
+  float *m, *c, *d;
+  std::uint32_t* order;  // null when no user is swept
+  const float* weight;   // a factor on all comparisons of a user
+};
+
+// One user's comparisons and the scores they are evaluated at, in padded buffers.
+template <class Loss>
+class UserLoss {
+ public:
+  // All results are multiplied by `weight`; `order` is where a swept user's sorted order is kept between calls.
+  UserLoss(const Loss& loss, const Store& s, std::int64_t i, float weight, std::uint32_t* order)
+      : loss_(loss), s_(s), i_(i), weight_(weight), order_(order) {}
+
+  static bool swept(const Store& s, std::int64_t i) {
+    return !std::is_same_v<Loss, Logistic> && s.by_level && s.entries(i) >= Sweep::kFrom;
+  }
+
+  double slopes(const float* m, float* c, float* d) const {
+    double value = unweighted_slopes(m, c, d);
+    for (std::int32_t k = 0; k < s_.entries(i_); ++k) c[k] *= weight_, d[k] *= weight_;
+    return weight_ * value;
+  }
+
+  void curvature(const float* m, const float* x, float* h) const {
+    unweighted_curvature(m, x, h);
+    for (std::int32_t k = 0; k < s_.entries(i_); ++k) h[k] *= weight_;
+  }
+
+ private:
+  double unweighted_slopes(const float* m, float* c, float* d) const {
+    if (!s_.by_level) return Pairs(s_, i_).slopes(loss_, m, c, d);
+    if constexpr (!std::is_same_v<Loss, Logistic>)
+      if (swept(s_, i_)) {
+        Sweep sweep(s_, i_);
+        sweep.sort(m, order_);
+        return sweep.slopes(loss_, m, order_, c, d);
+      }
+    return Levels(s_, i_).slopes(loss_, m, c, d);
+  }
+
+  void unweighted_curvature(const float* m, const float* x, float* h) const {
+    if (!s_.by_level) return Pairs(s_, i_).curvature(loss_, m, x, h);
+    if constexpr (!std::is_same_v<Loss, Logistic>)
+      if (swept(s_, i_)) return Sweep(s_, i_).curvature(loss_, m, order_, x, h);
+    Levels(s_, i_).curvature(loss_, m, x, h);
+  }
+
+  const Loss& loss_;
+  const Store& s_;
+  std::int64_t i_;
+  float weight_;
+  std::uint32_t* order_;
+};
+
+// Buffers of one thread, large enough for the user with most entries.
+struct Scratch {
+  Scratch(const Store& s, std::int64_t ld, bool with_rows)
+      : n(s.longest + kLanes),
+        W(with_rows ? s.longest * ld : 0),
+        m(n),
+        c(n),
+        d(n),
+        x(n),
+        h(n),
+        dm(n),
+        trial(n),
+        order(s.longest),
+        g(ld),
+        p(ld),
+        Hp(ld),
+        step(ld),
+        next(ld) {}
+  std::int64_t n;
+  Aligned<float> W, m, c, d, x, h, dm, trial;
+  Aligned<std::uint32_t> order;
+  Aligned<float> g, p, Hp, step, next;
+};
+
+inline std::vector<Scratch> scratches(const Store& s, std::int64_t ld, bool with_rows, int n_threads) {
+  std::vector<Scratch> all;
+  for (int t = 0; t < n_threads; ++t) all.emplace_back(s, ld, with_rows);
+  return all;
+}
+
+// a . b over n floats: lanes in single precision within kRun floats, runs in double.
+inline double inner(const float* a, const float* b, std::int64_t n) {
+  constexpr std::int64_t kRun = 256;
+  double total = 0;
+  std::int64_t k = 0;
+  while (k + kLanes <= n) {
+    Lanes part{};
+    for (std::int64_t end = std::min(n, k + kRun); k + kLanes <= end; k += kLanes) part += load(a + k) * load(b + k);
+    total += sum(part);
+  }
+  for (; k < n; ++k) total += double{a[k]} * b[k];
+  return total;
+}
+
+// z.m <- scores of every entry.
+inline void scores(const Store& s, const float* U, const float* V, std::int64_t ld, float* m, int n_threads) {
+  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i)
+      dots(V, s.item.data() + s.start[i], s.entries(i), ld, U + i * ld, m + s.start[i]);
+  });
+}
+
+// Evaluates the loss at scores z.m; fills z.c, z.d (and z.order) and returns the loss.
+template <class Loss>
+double evaluate(const Loss& loss, const Store& s, const Scalars& z, int n_threads) {
+  auto work = scratches(s, kRowPad, false, n_threads);
+  return sum_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
+    Scratch& w = work[thread];
+    double total = 0;
+    for (std::int64_t i = first; i < last; ++i) {
+      std::int64_t e = s.start[i], n = s.entries(i);
+      std::copy_n(z.m + e, n, w.m.data());
+      total += UserLoss<Loss>(loss, s, i, z.weight[i], z.order ? z.order + e : w.order.data())
+                   .slopes(w.m.data(), w.c.data(), w.d.data());
+      std::copy_n(w.c.data(), n, z.c + e);
+      std::copy_n(w.d.data(), n, z.d + e);
+    }
+    return total;
+  });
+}
+
+// Calls f(users, coefficients, n) for the entries of item j, block of users by block, always in the order of users:
+// an item's sum is the same whichever thread forms it.
+template <class F>
+void over_column(const Store& s, std::int64_t j, const float* coefficient, std::vector<float>& buffer, F&& f) {
+  for (std::int64_t block = 0; block < s.n_blocks(); ++block) {
+    const float* base = coefficient + s.start[block * s.user_block];
+    std::int64_t begin = s.column_start[block * s.n_items + j], end = s.column_start[block * s.n_items + j + 1];
+    buffer.resize(end - begin);
+    for (std::int64_t k = begin; k < end; ++k) buffer[k - begin] = base[s.column_entry[k]];
+    f(s.column_user.data() + begin, buffer.data(), end - begin);
+  }
+}
+
+// out_j = sum over the users i that saw j of coefficient_ij A_i.
+inline void item_products(const Store& s, const float* coefficient, const float* A, std::int64_t ld, float* out,
+                          int n_threads) {
+  for_ranges(n_threads, s.n_items, kItemChunk, [&](int, std::int64_t first, std::int64_t last) {
+    std::vector<float> buffer;
+    for (std::int64_t j = first; j < last; ++j) {
+      std::fill_n(out + j * ld, ld, 0.0f);
+      over_column(s, j, coefficient, buffer, [&](const std::int32_t* users, const float* c, std::int64_t n) {
+        combine(A, users, c, n, ld, out + j * ld);
+      });
+    }
+  });
+}
+
+// out_i = sum over the items j that i saw of coefficient_ij A_j.
+inline void user_products(const Store& s, const float* coefficient, const float* A, std::int64_t ld, float* out,
+                          int n_threads) {
+  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      std::fill_n(out + i * ld, ld, 0.0f);
+      combine(A, s.item.data() + s.start[i], coefficient + s.start[i], s.entries(i), ld, out + i * ld);
+    }
+  });
+}
+
+// Ridges of the item side: q_j for the first `free` columns of row j, beta_j for the bias column after them. The
+// padding beyond is 0 in V and in every direction; its ridge only must not be 0.
+struct ItemRidge {
+  const float *q, *beta;
+  std::int64_t free, ld;
+
+  float at(std::int64_t j, std::int64_t k) const { return k < free ? q[j] : k == free ? beta[j] : 1.0f; }
+
+  Aligned<float> rows(std::int64_t n_items) const {
+    Aligned<float> all(n_items * ld);
+    for (std::int64_t j = 0; j < n_items; ++j)
+      for (std::int64_t k = 0; k < ld; ++k) all[j * ld + k] = at(j, k);
+    return all;
+  }
+
+  // 1/2 sum of ridge * A * A
+  double half_square(const float* A, std::int64_t n_items) const {
+    double total = 0;
+    for (std::int64_t j = 0; j < n_items; ++j) {
+      const float* a = A + j * ld;
+      total += 0.5 * (q[j] * inner(a, a, free) + double{beta[j]} * a[free] * a[free]);
+    }
+    return total;
+  }
+};
+
+}  // namespace rather

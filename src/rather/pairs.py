@@ -1,0 +1,96 @@
+"""What comparisons are made of: pairs, or the ratings or clicks behind them, as columns of codes in user order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .ids import Codes
+from .native import core, threads
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Numbers behind comparisons: ``user[e]`` gave ``item[e]`` the rating ``rating[e]`` (codes, in user order)."""
+
+    user: Codes
+    item: Codes
+    rating: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Clicks:
+    """Clicks behind comparisons: user ``user[e]`` clicked item ``item[e]`` (codes, user order)."""
+
+    user: Codes
+    item: Codes
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Comparisons written down: ``user[t]`` prefers ``winner[t]`` to ``loser[t]`` (codes, user order).
+
+    ``weight`` is None when all are 1. ``gap`` is the difference of the two ratings where the pairs came from ratings.
+    Pairs of one ``group`` came from one answer (a menu, a tie) and are held out together; None: each is its own.
+    """
+
+    user: Codes
+    winner: Codes
+    loser: Codes
+    weight: npt.NDArray[np.float32] | None = None
+    gap: npt.NDArray[np.float32] | None = None
+    group: npt.NDArray[np.int64] | None = None
+
+    def take(self, rows: Any) -> Pairs:
+        cut = (None if column is None else column[rows] for column in (self.weight, self.gap, self.group))
+        return Pairs(self.user[rows], self.winner[rows], self.loser[rows], *cut)
+
+
+def row_starts(codes: Codes, n: int) -> npt.NDArray[np.int64]:
+    """Where each of n codes begins in a sorted column of them."""
+    return np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=n)))).astype(np.int64)
+
+
+def by_user(pairs: Pairs) -> Pairs:
+    """The pairs in user order, a user's own in the order they came."""
+    if (pairs.user[1:] >= pairs.user[:-1]).all():
+        return pairs
+    return pairs.take(np.argsort(pairs.user, kind="stable"))
+
+
+def largest_gaps(r: Ratings, n_users: int, seed: int) -> Pairs:
+    """For a user with N ratings the N pairs whose ratings differ most."""
+    winner, loser = np.empty(len(r.user), np.int64), np.empty(len(r.user), np.int64)
+    core.largest_gaps(row_starts(r.user, n_users), r.rating, seed, winner, loser, threads(None))
+    winner, loser = winner[winner >= 0], loser[loser >= 0]
+    return _pairs_of_ratings(r, winner, loser)
+
+
+def all_pairs(r: Ratings, n_users: int, store: Any) -> Pairs:
+    """Every pair of a user's items whose ratings differ; ``store`` is the core's view of the same ratings."""
+    counts = np.empty(n_users)
+    core.comparisons_per_user(store, counts)
+    pair_start = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    winner, loser = np.empty(pair_start[-1], np.int64), np.empty(pair_start[-1], np.int64)
+    start = row_starts(r.user, n_users)
+    core.all_pairs(start, r.rating, pair_start, winner, loser, threads(None))
+    return _pairs_of_ratings(r, winner, loser)
+
+
+def _pairs_of_ratings(r: Ratings, winner: Any, loser: Any) -> Pairs:
+    gap = (r.rating[winner] - r.rating[loser]).astype(np.float32)
+    return Pairs(r.user[winner], r.item[winner], r.item[loser], gap=gap)
+
+
+def share_of_each_row(start: npt.NDArray[np.int64], share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """A mask that picks the given share of every row at random, rounded, and two at least of a row of five or more:
+    one alone cannot be compared."""
+    size = np.diff(start)
+    row = np.repeat(np.arange(len(size)), size)
+    order = np.lexsort((rng.random(len(row)), row))
+    place = np.empty(len(row), np.int64)
+    place[order] = np.arange(len(row)) - np.repeat(start[:-1], size)
+    return place < np.maximum(np.round(size * share), np.where(size >= 5, 2, 0))[row]
