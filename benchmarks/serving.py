@@ -6,6 +6,9 @@ python benchmarks/serving.py      # needs the bench extra
 from __future__ import annotations
 
 import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as implicit asks for; before numpy is loaded
+
 import subprocess
 import sys
 import tempfile
@@ -23,7 +26,6 @@ def command_seconds(*command: str) -> float:
 
 
 def main() -> None:
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as implicit asks for
     import implicit
     import scipy.sparse
 
