@@ -52,8 +52,6 @@ class Numbering {
     }
   }
 
-  std::int64_t first(std::int64_t user) const { return first_[user]; }
-
   Comparison operator[](std::int64_t t) const {
     std::int64_t user = guide_[static_cast<std::int64_t>(static_cast<__int128>(t) * s_.n_users / s_.n_comparisons)];
     while (first_[user + 1] <= t) ++user;

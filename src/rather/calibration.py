@@ -18,7 +18,7 @@ from .errors import InputError
 from .native import core
 from .newton import Newton
 from .pairs import Pairs
-from .problem import Problem
+from .problem import Problem, sigmoid
 
 if TYPE_CHECKING:
     from .altsvm import AltSVM
@@ -85,7 +85,7 @@ def fit_slope(margin: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]) 
     w = np.concatenate((weight, [1.0, 1.0]))
     a = 1.0
     for _ in range(100):
-        p = 0.5 * (1 - np.tanh(0.5 * a * x))  # sigma(-a x)
+        p = sigmoid(-a * x)
         slope, curvature = -(w * x * p).sum(), (w * x * x * p * (1 - p)).sum()
         step = slope / max(curvature, 1e-12)
         a -= float(np.clip(step, -1.0, 1.0))  # convex: short steps reach the minimum from anywhere

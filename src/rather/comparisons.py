@@ -361,7 +361,7 @@ class Comparisons:
             if r is None:
                 raise InputError("by='items' needs ratings behind the comparisons, and these have none; use by='pairs'")
             held = np.ones(len(r.user), bool) if users is None else users[r.user]
-            held[held] = share_of_each_row(row_starts(r.user[held], self.n_users), test, rng)
+            held[held] = share_of_each_row(r.user[held], self.n_users, test, rng)
             train, test_part = (Ratings(r.user[rows], r.item[rows], r.rating[rows]) for rows in (~held, held))
             kept = None if self._pairs is None else largest_gaps(train, self.n_users, seed)
             return self._like(ratings=train, pairs=kept), self._like(ratings=test_part)

@@ -15,7 +15,7 @@ from .ids import Codes, Vocabulary, as_ids
 from .native import LOSSES, FloatArray, core, factor, threads
 from .pairs import row_starts
 from .person import Person
-from .problem import Problem, Scales, UserRule
+from .problem import Problem, Scales, UserRule, sigmoid
 from .tables import Table
 
 FOLD_IN = "use fold_in(...) to add a person from a few answers"
@@ -112,7 +112,8 @@ class FactorModel:
         a, b = self._pair_up(a, b, "left", "right")
         u, a = self._pair_up(u, a, "users", "items")
         b = np.broadcast_to(b, a.shape)
-        return _sigmoid(self.slope_ * (self._score_codes(u, a) - self._score_codes(u, np.ascontiguousarray(b))))
+        margin = self._score_codes(u, a) - self._score_codes(u, np.ascontiguousarray(b))
+        return np.asarray(sigmoid(self.slope_ * margin), np.float32)
 
     def _score_codes(self, u: Codes, j: Codes) -> FloatArray:
         out = np.empty(len(u), np.float32)
@@ -306,7 +307,3 @@ def _as_list(values: Any) -> Any:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         return [values]
     return values if hasattr(values, "__array__") else list(values)
-
-
-def _sigmoid(x: Any) -> FloatArray:
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)), np.float32)

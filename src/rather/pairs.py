@@ -85,12 +85,18 @@ def _pairs_of_ratings(r: Ratings, winner: Any, loser: Any) -> Pairs:
     return Pairs(r.user[winner], r.item[winner], r.item[loser], gap=gap)
 
 
-def share_of_each_row(start: npt.NDArray[np.int64], share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """A mask that picks the given share of every row at random, rounded, and two at least of a row of five or more:
-    one alone cannot be compared."""
-    size = np.diff(start)
-    row = np.repeat(np.arange(len(size)), size)
+def random_places(row: Any, n_rows: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """For every entry its place in a random order of its row's entries, and how many entries each row has."""
+    size = np.bincount(row, minlength=n_rows)
     order = np.lexsort((rng.random(len(row)), row))
     place = np.empty(len(row), np.int64)
-    place[order] = np.arange(len(row)) - np.repeat(start[:-1], size)
-    return place < np.maximum(np.round(size * share), np.where(size >= 5, 2, 0))[row]
+    place[order] = np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
+    return place, size
+
+
+def share_of_each_row(row: Codes, n_rows: int, share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """A mask that picks the given share of every row at random, rounded, and two at least of a row of five or more:
+    one alone cannot be compared."""
+    place, size = random_places(row, n_rows, rng)
+    wanted = np.maximum(np.round(size * share), np.where(size >= 5, 2, 0))
+    return np.asarray(place < wanted[row])

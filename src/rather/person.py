@@ -8,6 +8,7 @@ import numpy as np
 
 from .errors import InputError
 from .native import FloatArray, core, threads
+from .problem import sigmoid
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Person:
         a, b = self.score(left), self.score(right)
         if len(a) != 1 or len(b) != 1:
             raise InputError(f"probability compares one item with one, not {len(a)} with {len(b)}")
-        return float(0.5 * (1.0 + np.tanh(0.5 * self.model.slope_ * (a[0] - b[0]))))
+        return float(sigmoid(self.model.slope_ * (a[0] - b[0])))
 
     def rank(self) -> Table:
         """All items, best first: columns item, score, rank."""

@@ -150,3 +150,8 @@ class Problem:
 
 def _row_norms(A: FloatArray) -> Any:
     return np.square(A, dtype=np.float64).sum(axis=1)
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + e^-x), in a form that does not overflow."""
+    return 0.5 * (1 + np.tanh(0.5 * x))

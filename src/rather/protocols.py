@@ -9,7 +9,7 @@ import numpy as np
 from . import frames
 from .errors import InputError, number
 from .ids import as_ids, factorize
-from .pairs import row_starts
+from .pairs import random_places
 
 
 def split_ratings(
@@ -59,8 +59,5 @@ def _random_places(frame: Any, user: str, seed: int) -> tuple[Any, Any]:
     users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
     if not len(u):
         raise InputError("there is nothing to split: the table has no rows")
-    order = np.lexsort((np.random.default_rng(seed).random(len(u)), u))
-    start = row_starts(u, len(users))
-    place = np.empty(len(u), np.int64)
-    place[order] = np.arange(len(u)) - np.repeat(start[:-1], np.diff(start))
-    return place, np.diff(start)[u]
+    place, size = random_places(u, len(users), np.random.default_rng(seed))
+    return place, size[u]

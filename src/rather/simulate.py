@@ -14,6 +14,7 @@ from .errors import InputError, number
 from .ids import Ids
 from .native import core, threads
 from .pairs import Pairs, Ratings
+from .problem import sigmoid
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class World:
     def best_accuracy(self) -> float:
         """The accuracy on fresh comparisons of someone who knows the truth: the mean of max(P, 1 - P) over pairs."""
         i, j, k = _draw(np.random.default_rng(0), len(self.user_factors), len(self.item_factors), 200_000)
-        return float(np.mean(_sigmoid(np.abs(self.margins(i, j, k)))))
+        return float(np.mean(sigmoid(np.abs(self.margins(i, j, k)))))
 
     def margins(self, i: Any, j: Any, k: Any) -> npt.NDArray[np.float64]:
         """True score differences s_ij - s_ik, by code."""
@@ -147,10 +148,6 @@ def _draw(rng: np.random.Generator, n_users: int, n_items: int, n: int) -> tuple
 
 def _answers(rng: np.random.Generator, U: Any, V: Any, i: Any, j: Any, k: Any) -> Pairs:
     margin = np.einsum("tr,tr->t", U[i], V[j] - V[k])
-    first = rng.random(len(i)) < _sigmoid(margin)
+    first = rng.random(len(i)) < sigmoid(margin)
     winner, loser = np.where(first, j, k), np.where(first, k, j)
     return Pairs(i.astype(np.int32), winner.astype(np.int32), loser.astype(np.int32))
-
-
-def _sigmoid(x: Any) -> Any:
-    return 0.5 * (1 + np.tanh(0.5 * x))  # which does not overflow
