@@ -18,9 +18,9 @@ def model_of(scores, users=None, items=None, seen=()):
     U, V = factor(n_users, n_items + 1), factor(n_items, n_items + 1)
     U[:, :n_items], U[:, n_items], V[:, :n_items] = scores, 1, np.eye(n_items)
     model = AltSVM(rank=n_items)
-    model._set_factors(
-        Vocabulary(as_ids(users, "users"), "user"), Vocabulary(as_ids(items, "items"), "item"), U, V, n_items
-    )
+    model.user_vocabulary_ = Vocabulary(as_ids(users, "users"), "user")
+    model.item_vocabulary_ = Vocabulary(as_ids(items, "items"), "item")
+    model._set_factors(U, V, n_items)
     who, what = np.array(sorted(seen), np.int32).reshape(-1, 2).T
     model.seen_ = (row_starts(who, n_users), what.copy())
     model.loss_, model.reg_, model.user_rule_ = "squared_hinge", 1.0, UserRule(0.0, 1.0, 0.0)

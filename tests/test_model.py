@@ -307,7 +307,11 @@ def test_scores_have_the_same_bits_everywhere(rank):
     U[:, :rank], U[:, rank] = rng.normal(size=(9, rank)), 1
     V[:, : rank + 1] = rng.normal(size=(n_items, rank + 1))
     V[n_items - 1] = V[0]  # the last is of those beyond a multiple of four
-    model._set_factors(Vocabulary(np.arange(9), "user"), Vocabulary(np.arange(n_items), "item"), U, V, rank)
+    model.user_vocabulary_, model.item_vocabulary_ = (
+        Vocabulary(np.arange(9), "user"),
+        Vocabulary(np.arange(n_items), "item"),
+    )
+    model._set_factors(U, V, rank)
     model.frame_kind_ = "dict"
     for user in range(9):
         ranking = model.rank(user)

@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from rather import AltSVM, Comparisons, simulate
-from rather.model import solve_users
 from rather.native import core
+from rather.newcomers import solve_users
 from rather.newton import Newton
 from rather.problem import Problem, scales
 from rather.sdca import Sdca

@@ -7,9 +7,10 @@ learned together through a low-rank model.
 from .altsvm import AltSVM
 from .comparisons import Comparisons
 from .errors import FileError, InputError, NotFittedError
+from .factors import FactorModel
 from .files import load
 from .metrics import ndcg, pairwise_accuracy, precision
-from .model import FactorModel
+from .model import Model
 from .person import Person
 from .protocols import split_clicks, split_ratings
 from .simulate import World, simulate
@@ -25,6 +26,7 @@ __all__ = [
     "FactorModel",
     "FileError",
     "InputError",
+    "Model",
     "NotFittedError",
     "Person",
     "Table",

@@ -15,21 +15,22 @@ import numpy as np
 from . import start
 from .calibration import calibrate
 from .checkpoint import Checkpoint, Saved
-from .comparisons import Comparisons
+from .comparisons import Comparisons, as_comparisons
 from .errors import InputError, number, one_of
 from .estimator import Estimator
-from .model import FactorModel, seen_items
 from .native import LOSSES, threads
+from .newcomers import FoldInModel
 from .newton import Newton
 from .problem import Problem, Scales, UserRule, scales
 from .progress import Progress
 from .sdca import Sdca
 
 SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
+CALIBRATION_ROUNDS = 5
 STARTS = {"spectral": start.spectral, "uniform": start.uniform}
 
 
-class AltSVM(Estimator, FactorModel):
+class AltSVM(Estimator, FoldInModel):
     """Low-rank personal rankings from comparisons.
 
     Minimises, over user vectors u_i, item vectors v_j and item biases b_j,
@@ -88,7 +89,7 @@ class AltSVM(Estimator, FactorModel):
     Attributes
     ----------
     user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorModel`.
+        See :class:`FactorModel` and :class:`Model`.
     reg_, bias_reg_ : float
     history_ : list of dict
         One record per round: round, seconds since the beginning, objective, gap; for sdca also the duality gaps
@@ -154,15 +155,7 @@ class AltSVM(Estimator, FactorModel):
         """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1."""
         self._check_params()
         began = time.perf_counter()
-        if not isinstance(comparisons, Comparisons):
-            if y is None and not isinstance(comparisons, np.ndarray):
-                raise InputError(
-                    f"fit was given a {type(comparisons).__name__}; it takes Comparisons (see Comparisons.from_frame) "
-                    "or integer triples X with y = +-1"
-                )
-            comparisons = Comparisons.from_triples(comparisons, y)
-        elif y is not None:
-            raise InputError("y goes with integer triples X; comparisons already say who won")
+        comparisons = as_comparisons(comparisons, y)
         scaled, self.user_rule_ = self._scales(comparisons)
         checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
         saved = checkpoint.read() if checkpoint is not None else None
@@ -172,8 +165,15 @@ class AltSVM(Estimator, FactorModel):
             problem.set_reg(saved.reg, saved.bias_reg)
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._run(problem, comparisons, began, checkpoint, saved)
-        self._set_calibration(partial(calibrate, self, comparisons))
+        self._set_calibration(partial(calibrate, self._twin(), comparisons, self.seed))
         return self
+
+    def _twin(self) -> AltSVM:
+        """The same model, to be fitted to other data at about the same cost a round, and for a few rounds only."""
+        quiet = {"verbose": False, "callback": None, "checkpoint": None, "warm_start": False}
+        few = {"max_iter": CALIBRATION_ROUNDS, "tol": 0.0, "solver": "newton", "start": "spectral"}
+        settled = {"reg": self.reg_, "bias": self.bias_reg_ if self.bias is not False else False}
+        return AltSVM(**{**self.get_params(), **quiet, **few, **settled})
 
     def _factor(self, comparisons: Comparisons) -> float | None:
         """The factor on the scale of reg that cross-validation chooses, if it is asked to."""
@@ -219,9 +219,8 @@ class AltSVM(Estimator, FactorModel):
         elif not (self.warm_start and self._warm_start(problem, comparisons)):
             STARTS[self.start](problem, self.seed)
         self.loss_ = self.loss
-        self.frame_kind_ = comparisons.frame_kind
-        self.seen_ = seen_items(comparisons)
-        self._set_factors(comparisons.user_vocabulary, comparisons.item_vocabulary, problem.U, problem.V, problem.rank)
+        self._set_data(comparisons)
+        self._set_factors(problem.U, problem.V, problem.rank)
         self.interrupted_ = False
         elapsed = self.history_[-1]["seconds"] if self.history_ else 0.0
         with Progress(self.verbose, f"AltSVM {self.solver}", self.max_iter) as progress:

@@ -1,52 +1,46 @@
 """How sure a score difference makes us: the slope of P(i prefers j to k) = sigma(slope (s_ij - s_ik)).
 
 A slope fitted on the training comparisons themselves would be far too steep. So a fifth of what a fifth of the users
-said (of each one's items, where it came from ratings) is put aside, a few rounds are fitted to the rest from the start,
-and the one-parameter logistic regression is fitted to what was put aside.
+said (of each one's items, where it came from ratings) is put aside, a twin of the model is fitted to the rest, and the
+one-parameter logistic regression is fitted to what was put aside.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from . import start
 from .comparisons import Comparisons
 from .errors import InputError
-from .native import core
-from .newton import Newton
 from .pairs import Pairs
-from .problem import Problem, sigmoid
-
-if TYPE_CHECKING:
-    from .altsvm import AltSVM
+from .problem import sigmoid
 
 FEWEST_USERS, MOST_USERS = 100, 2000  # and between them a fifth of all
 SHARE = 0.2
-ROUNDS = 5
 MOST_PAIRS = 500_000
 
 
-def calibrate(model: AltSVM, comparisons: Comparisons) -> float:
-    """The slope for a model fitted to comparisons; 0 where what was put aside is predicted no better than by a coin."""
-    n, rng = comparisons.n_users, np.random.default_rng(model.seed)
+def calibrate(twin: Any, comparisons: Comparisons, seed: int) -> float:
+    """The slope for a model of the twin's kind fitted to comparisons; the twin is an estimator not fitted yet.
+
+    0 where what was put aside is predicted no better than by a coin.
+    """
+    n, rng = comparisons.n_users, np.random.default_rng(seed)
     some = np.zeros(n, bool)
     some[rng.permutation(n)[: min(MOST_USERS, max(FEWEST_USERS, n // 5))]] = True
     try:
-        rest, aside = comparisons.hold_out(SHARE, seed=model.seed, users=some)
+        rest, aside = comparisons.hold_out(SHARE, seed=seed, users=some)
     except InputError:  # too few comparisons to put any aside: nothing is known of how sure to be
         return 1.0
     if not len(rest) or not len(aside):
         return 1.0
-    problem = model._problem(rest.store, model._scales(rest)[0])
-    problem.set_reg(model.reg_, model.bias_reg_)
-    start.spectral(problem, model.seed)
-    solver = Newton(problem, model.seed)
-    for _ in range(ROUNDS):
-        solver.round()
-    return fit_slope(*_margins(problem, _some_pairs(aside, rng)))
+    pairs = _some_pairs(aside, rng)
+    twin.fit(rest)
+    margin = twin._score_codes(pairs.user, pairs.winner) - twin._score_codes(pairs.user, pairs.loser)
+    weight = np.ones(len(margin)) if pairs.weight is None else pairs.weight.astype(np.float64)
+    return fit_slope(margin.astype(np.float64), weight)
 
 
 def _some_pairs(comparisons: Comparisons, rng: np.random.Generator) -> Pairs:
@@ -62,15 +56,6 @@ def _some_pairs(comparisons: Comparisons, rng: np.random.Generator) -> Pairs:
     a, b = a[differ], b[differ]
     better = r.rating[a] > r.rating[b]
     return Pairs(r.user[a], r.item[np.where(better, a, b)], r.item[np.where(better, b, a)])
-
-
-def _margins(problem: Problem, pairs: Pairs) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Score differences of comparisons, winner minus loser, and their weights."""
-    margin, loser = np.empty(len(pairs.user), np.float32), np.empty(len(pairs.user), np.float32)
-    core.score_pairs(problem.U, pairs.user, problem.V, pairs.winner, margin, problem.n_threads)
-    core.score_pairs(problem.U, pairs.user, problem.V, pairs.loser, loser, problem.n_threads)
-    weight = np.ones(len(margin)) if pairs.weight is None else pairs.weight.astype(np.float64)
-    return (margin - loser).astype(np.float64), weight
 
 
 def fit_slope(margin: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]) -> float:

@@ -402,6 +402,20 @@ class Comparisons:
             raise InputError(f"there is nothing to compare: {why_not}")
 
 
+def as_comparisons(X: Any, y: Any) -> Comparisons:
+    """What an estimator's fit is given: comparisons, or integer triples X = (i, j, k) with y = +-1."""
+    if isinstance(X, Comparisons):
+        if y is not None:
+            raise InputError("y goes with integer triples X; comparisons already say who won")
+        return X
+    if y is None and not isinstance(X, np.ndarray):
+        raise InputError(
+            f"fit was given a {type(X).__name__}; it takes Comparisons (see Comparisons.from_frame) "
+            "or integer triples X with y = +-1"
+        )
+    return Comparisons.from_triples(X, y)
+
+
 def _read_ratings(frame: Any, user: str, item: str, rating: str, what: str) -> tuple[Ids, Ids, Ratings]:
     got = frames.columns(frame, {"user": user, "item": item, what: rating})
     values = frames.numbers(got[what], f"the {what} (column {rating!r})")

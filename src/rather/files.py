@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +11,11 @@ import numpy as np
 
 from .errors import FileError
 from .ids import Ids, Vocabulary
-from .native import LOSSES, factor, threads
-from .problem import UserRule
+from .native import threads
 from .whole_files import existing, written_whole
 
 if TYPE_CHECKING:
-    from .model import FactorModel
+    from .model import Model
 
 FORMAT = "rather-model-1"
 SAVED_PARAMS = (str, int, float, bool, type(None))
@@ -25,14 +23,12 @@ FITTED = {"history_", "bias_reg_", "converged_", "interrupted_", "cv_results_"} 
 NOT_SAVED = {"callback", "checkpoint"}  # a file must not decide what a later fit calls or overwrites
 
 
-def save_model(model: FactorModel, path: str | Path) -> None:
-    """Write a fitted model; see :meth:`FactorModel.save`."""
+def save_model(model: Model, path: str | Path) -> None:
+    """Write a fitted model; see :meth:`Model.save`."""
     params = {k: v.item() if isinstance(v, np.generic) else v for k, v in model.get_params().items()}
     start, item = model.seen_
     tensors = {
-        "user_factors": np.ascontiguousarray(model.user_factors_),
-        "item_factors": np.ascontiguousarray(model.item_factors_),
-        "item_bias": np.ascontiguousarray(model.item_bias_),
+        **{name: np.ascontiguousarray(tensor) for name, tensor in model._tensors().items()},
         "seen_start": np.asarray(start, np.int64),
         "seen_item": np.asarray(item, np.int32),
         **_pack_ids("users", model.users_),
@@ -41,9 +37,7 @@ def save_model(model: FactorModel, path: str | Path) -> None:
     about = {
         "class": type(model).__name__,
         "params": {k: v for k, v in params.items() if isinstance(v, SAVED_PARAMS) and k not in NOT_SAVED},
-        "loss": model.loss_,
-        "reg": model.reg_,
-        "user_rule": asdict(model.user_rule_),
+        **model._about(),
         "slope": model.slope_,
         "fitted": {name: getattr(model, name) for name in FITTED if hasattr(model, name)},
         "frame_kind": model.frame_kind_,
@@ -53,7 +47,7 @@ def save_model(model: FactorModel, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Any:
-    """Read a model that :meth:`FactorModel.save` wrote.
+    """Read a model that :meth:`Model.save` wrote.
 
     The file is data only: nothing in it is executed, and a file that is truncated, altered or not a model is refused.
     """
@@ -66,18 +60,11 @@ def load(path: str | Path) -> Any:
         names = set(kind._param_names()) - NOT_SAVED
         model = kind(**{k: v for k, v in about["params"].items() if k in names})
         threads(model.n_threads)
-        users = Vocabulary(_unpack_ids(tensors, "users", about["ids"]["users"]), "user")
-        items = Vocabulary(_unpack_ids(tensors, "items", about["ids"]["items"]), "item")
-        u, v, b = tensors["user_factors"], tensors["item_factors"], tensors["item_bias"]
-        start, item = tensors["seen_start"], tensors["seen_item"]
-        rule = UserRule(**{name: float(value) for name, value in about["user_rule"].items()})
+        users = model.user_vocabulary_ = Vocabulary(_unpack_ids(tensors, "users", about["ids"]["users"]), "user")
+        items = model.item_vocabulary_ = Vocabulary(_unpack_ids(tensors, "items", about["ids"]["items"]), "item")
+        start, item = model.seen_ = tensors["seen_start"], tensors["seen_item"]
         sound = (
-            u.dtype == v.dtype == b.dtype == np.float32
-            and u.ndim == v.ndim == 2
-            and u.shape == (len(users), v.shape[1])
-            and v.shape[0] == len(items)
-            and b.shape == (len(items),)
-            and all((np.abs(a) < 1e15).all() for a in (u, v, b))  # and so finite, and their products too
+            model._restore(tensors, about)
             and start.dtype == np.int64
             and start.shape == (len(users) + 1,)
             and item.dtype == np.int32
@@ -87,11 +74,6 @@ def load(path: str | Path) -> Any:
             and start.min() == 0  # with the next line: differences cannot wrap around
             and bool((np.diff(start) >= 0).all())
             and (not len(item) or (item.min() >= 0 and item.max() < len(items)))
-            and about["loss"] in LOSSES
-            and 0 < float(about["reg"]) < float(np.finfo(np.float32).max)
-            and 0 <= rule.balance <= 1
-            and 0 <= rule.power <= 2
-            and 1 <= rule.typical < np.inf
             and 0 <= float(about["slope"]) < np.inf
             and about["frame_kind"] in ("dict", "pandas", "polars", "pyarrow")
             and isinstance(about["fitted"], dict)
@@ -101,14 +83,7 @@ def load(path: str | Path) -> Any:
         raise FileError(f"the model file {str(path)!r} is damaged: {type(e).__name__}: {e}") from e
     if not sound:
         raise FileError(f"the model file {str(path)!r} is damaged: its parts do not fit together")
-    rank = u.shape[1]
-    U, V = factor(len(users), rank + 1), factor(len(items), rank + 1)
-    U[:, :rank], U[:, rank], V[:, :rank], V[:, rank] = u, 1.0, v, b
-    model._set_factors(users, items, U, V, rank)
-    model.seen_ = (start, item)
-    model.loss_ = about["loss"]
     model._set_calibration(float(about["slope"]))
-    model.reg_, model.user_rule_ = float(about["reg"]), rule
     model.frame_kind_ = about["frame_kind"]
     for name, value in about["fitted"].items():
         setattr(model, name, value)

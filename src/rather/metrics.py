@@ -16,14 +16,14 @@ from .native import core, threads
 from .pairs import row_starts
 
 if TYPE_CHECKING:
-    from .model import FactorModel
+    from .model import Model
 
 LARGEST_RATING = 500  # so that sums of gains stay far from overflow
 UNKNOWN_USER = "a metric needs users the model was fitted to"
 
 
 def ndcg(
-    model: FactorModel, ratings: Any, k: int = 10, user: str = "user", item: str = "item", rating: str = "rating"
+    model: Model, ratings: Any, k: int = 10, user: str = "user", item: str = "item", rating: str = "rating"
 ) -> float:
     """Normalised discounted cumulative gain at k, averaged over users.
 
@@ -81,7 +81,7 @@ def _dcg(start: Any, key: Any, gain: Any, k: int, n_threads: int) -> npt.NDArray
 
 
 def precision(
-    model: FactorModel, test: Any, k: int = 10, exclude: Any = None, user: str = "user", item: str = "item"
+    model: Model, test: Any, k: int = 10, exclude: Any = None, user: str = "user", item: str = "item"
 ) -> float:
     """Share of relevant items among the k the model ranks highest of all items not excluded, averaged over users.
 
@@ -120,7 +120,7 @@ def precision(
     return hits / (k * len(who))
 
 
-def pairwise_accuracy(model: FactorModel, test: Comparisons, min_gap: float | None = None) -> float:
+def pairwise_accuracy(model: Model, test: Comparisons, min_gap: float | None = None) -> float:
     """Share of test comparisons whose winner the model scores strictly higher.
 
         1/|T| sum_{(i, j, k) in T} [s_ij > s_ik]
@@ -175,7 +175,7 @@ def accuracy_of_scores(
     return float((weight * right).sum() / weight.sum())
 
 
-def _codes(model: FactorModel, users: Any, items: Any) -> tuple[Any, Any]:
+def _codes(model: Model, users: Any, items: Any) -> tuple[Any, Any]:
     model._require_fit()
     u = model.user_vocabulary_.known(users, UNKNOWN_USER)
     return u, model.item_vocabulary_.codes(as_ids(items, "the test item"))

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import InputError
+from .factors import best_rows
 from .native import FloatArray, core, threads
 from .problem import sigmoid
 from .tables import Table
 
 if TYPE_CHECKING:
-    from .model import FactorModel
+    from .newcomers import FoldInModel
 
 
 class Person:
-    """Made by :meth:`FactorModel.fold_in`.
+    """Made by :meth:`FoldInModel.fold_in`.
 
     Attributes
     ----------
@@ -24,7 +25,7 @@ class Person:
     answers : list of (winner, loser)
     """
 
-    def __init__(self, model: FactorModel, u: FloatArray, answers: list[tuple[Any, Any]]) -> None:
+    def __init__(self, model: FoldInModel, u: FloatArray, answers: list[tuple[Any, Any]]) -> None:
         self.model = model
         self.answers = answers
         self._u = u
@@ -52,11 +53,16 @@ class Person:
 
     def rank(self) -> Table:
         """All items, best first: columns item, score, rank."""
-        return self.model._ranking(self._u)
+        return self._best(len(self.model.items_), None)
 
     def recommend(self, k: int = 10, exclude: Any = None) -> Table:
         """The k best items, those in ``exclude`` (a list of ids) left out: columns item, score, rank."""
+        self.model._check_k(k, len(self.model.items_), "items")
         gone = None if exclude is None else self.model._item_codes(exclude)
-        starts = None if gone is None else (np.array([0, len(gone)], np.int64), gone)
-        table = self.model._recommend(self._u, np.zeros(1, np.int32), np.array([""], dtype=object), k, starts)
-        return Table({name: table[name] for name in ("item", "score", "rank")}, table.frame_kind)
+        return self._best(k, None if gone is None else (np.array([0, len(gone)], np.int64), gone))
+
+    def _best(self, k: int, excluded: Any) -> Table:
+        model = self.model
+        one = np.zeros(1, np.int32)
+        _, item, score, place = best_rows(self._u, one, model.V_, k, excluded, threads(model.n_threads))
+        return Table({"item": model.items_[item], "score": score, "rank": place}, model.frame_kind_)
