@@ -141,10 +141,19 @@ NB_MODULE(RATHER_MODULE, m) {
       Release());
   m.def(
       "sample_clicks",
-      [](In<std::int64_t> start, In<std::int32_t> clicked, std::int32_t n_items, std::int64_t per_user,
-         std::uint64_t seed, InOut<std::int32_t> winner, InOut<std::int32_t> loser, int n_threads) {
-        sample_clicks(start.data(), start.size() - 1, clicked.data(), n_items, per_user, seed, winner.data(),
-                      loser.data(), n_threads);
+      [](In<std::int64_t> start, In<std::int32_t> clicked, In<std::int64_t> seen_start, In<std::int32_t> seen,
+         std::int32_t n_items, std::int64_t per_user, std::uint64_t seed, InOut<std::int32_t> winner,
+         InOut<std::int32_t> loser, int n_threads) {
+        sample_clicks({start.data(), clicked.data()}, {seen_start.data(), seen.data()}, start.size() - 1, n_items,
+                      per_user, seed, winner.data(), loser.data(), n_threads);
+      },
+      Release());
+  m.def(
+      "sample_unseen",
+      [](In<std::int64_t> start, In<std::int32_t> seen, In<double> weight, In<std::int64_t> wanted,
+         In<std::int64_t> place, std::uint64_t seed, InOut<std::int32_t> item, int n_threads) {
+        sample_unseen({start.data(), seen.data()}, start.size() - 1, weight.data(), weight.size(), wanted.data(),
+                      place.data(), seed, item.data(), n_threads);
       },
       Release());
   m.def(
@@ -190,6 +199,19 @@ NB_MODULE(RATHER_MODULE, m) {
       "item_products",
       [](const Store& s, In<float> coefficient, In<float> U, InOut<float> out, int n_threads) {
         item_products(s, coefficient.data(), U.data(), U.shape(1), out.data(), n_threads);
+      },
+      Release());
+  m.def(
+      "scaled",
+      [](const Store& s, In<float> c, In<float> left, In<float> right, InOut<float> out, int n_threads) {
+        scaled(s, c.data(), left.data(), right.data(), out.data(), n_threads);
+      },
+      Release());
+  m.def(
+      "row_and_column_sums",
+      [](const Store& s, In<float> x, InOut<double> row_absolute, InOut<double> row_square, InOut<double> column_square,
+         int n_threads) {
+        row_and_column_sums(s, x.data(), row_absolute.data(), row_square.data(), column_square.data(), n_threads);
       },
       Release());
   m.def(

@@ -13,6 +13,7 @@ class Draws {
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>((static_cast<unsigned __int128>(next()) * n) >> 64);
   }
+  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // in [0, 1)
 
  private:
   static std::uint64_t mix(std::uint64_t x) {

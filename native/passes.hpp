@@ -8,6 +8,7 @@
 //   evaluate         the loss at m, with c and d
 //   user_products    for every user, a combination of the rows of the items seen
 //   item_products    for every item, a combination of the rows of the users who saw it
+//   scaled           entries times a number per user and a number per item
 #pragma once
 
 #include <cmath>
@@ -183,6 +184,35 @@ inline void user_products(const Store& s, const float* coefficient, const float*
     for (std::int64_t i = first; i < last; ++i) {
       std::fill_n(out + i * ld, ld, 0.0f);
       combine(A, s.item.data() + s.start[i], coefficient + s.start[i], s.entries(i), ld, out + i * ld);
+    }
+  });
+}
+
+// out_ij = left_i c_ij right_j
+inline void scaled(const Store& s, const float* c, const float* left, const float* right, float* out, int n_threads) {
+  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i)
+      for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e) out[e] = left[i] * c[e] * right[s.item[e]];
+  });
+}
+
+// For numbers over the entries: the sums of a row's absolute values and squares, and of a column's squares.
+inline void row_and_column_sums(const Store& s, const float* x, double* row_absolute, double* row_square,
+                                double* column_square, int n_threads) {
+  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      row_absolute[i] = row_square[i] = 0;
+      for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e)
+        row_absolute[i] += std::abs(x[e]), row_square[i] += double{x[e]} * x[e];
+    }
+  });
+  for_ranges(n_threads, s.n_items, kItemChunk, [&](int, std::int64_t first, std::int64_t last) {
+    std::vector<float> buffer;
+    for (std::int64_t j = first; j < last; ++j) {
+      column_square[j] = 0;
+      over_column(s, j, x, buffer, [&](const std::int32_t*, const float* column, std::int64_t n) {
+        column_square[j] += inner(column, column, n);
+      });
     }
   });
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 #include <vector>
 
 #include "draws.hpp"
@@ -10,26 +12,101 @@
 
 namespace rather {
 
-// per_user comparisons for every user: a clicked item, drawn uniformly, against an unclicked one, drawn uniformly.
-// Users who clicked nothing or everything get -1 in their places.
-inline void sample_clicks(const std::int64_t* start, std::int64_t n_users, const std::int32_t* clicked,
-                          std::int32_t n_items, std::int64_t per_user, std::uint64_t seed, std::int32_t* winner,
-                          std::int32_t* loser, int n_threads) {
+// Items of every user, as rows: user i's are item[start[i] .. start[i+1]).
+struct ItemRows {
+  const std::int64_t* start;
+  const std::int32_t* item;
+  const std::int32_t* begin(std::int64_t i) const { return item + start[i]; }
+  const std::int32_t* end(std::int64_t i) const { return item + start[i + 1]; }
+  std::int64_t size(std::int64_t i) const { return start[i + 1] - start[i]; }
+};
+
+// per_user comparisons for every user: a clicked item, drawn uniformly, against one not seen, drawn uniformly. Users
+// who clicked nothing or saw everything get -1 in their places.
+inline void sample_clicks(const ItemRows& clicked, const ItemRows& seen, std::int64_t n_users, std::int32_t n_items,
+                          std::int64_t per_user, std::uint64_t seed, std::int32_t* winner, std::int32_t* loser,
+                          int n_threads) {
   for_ranges(n_threads, n_users, 64, [&](int, std::int64_t first, std::int64_t last) {
     std::vector<char> has(n_items, 0);
     for (std::int64_t i = first; i < last; ++i) {
-      const std::int32_t* own = clicked + start[i];
-      std::int64_t n = start[i + 1] - start[i];
+      const std::int64_t n = clicked.size(i);
+      const bool none = n == 0 || seen.size(i) == n_items;
       Draws draws(seed, i);
-      for (std::int64_t e = 0; e < n; ++e) has[own[e]] = 1;
+      for (auto* j = seen.begin(i); j != seen.end(i); ++j) has[*j] = 1;
       for (std::int64_t t = i * per_user; t < (i + 1) * per_user; ++t) {
         winner[t] = loser[t] = -1;
-        if (n == 0 || n == n_items) continue;
-        winner[t] = own[draws.below(n)];
+        if (none) continue;
+        winner[t] = clicked.begin(i)[draws.below(n)];
         do loser[t] = static_cast<std::int32_t>(draws.below(n_items));
         while (has[loser[t]]);
       }
-      for (std::int64_t e = 0; e < n; ++e) has[own[e]] = 0;
+      for (auto* j = seen.begin(i); j != seen.end(i); ++j) has[*j] = 0;
+    }
+  });
+}
+
+// Draws with given probabilities at the cost of one draw each (Walker's alias method, Vose's way to fill it).
+class Alias {
+ public:
+  Alias(const double* weight, std::int32_t n) : keep_(n), other_(n) {
+    double total = 0;
+    for (std::int32_t j = 0; j < n; ++j) total += weight[j];
+    std::vector<std::int32_t> small, large;
+    for (std::int32_t j = 0; j < n; ++j) {
+      keep_[j] = weight[j] * n / total;
+      other_[j] = j;
+      (keep_[j] < 1 ? small : large).push_back(j);
+    }
+    while (!small.empty() && !large.empty()) {
+      std::int32_t s = small.back(), l = large.back();
+      small.pop_back();
+      other_[s] = l;
+      keep_[l] -= 1 - keep_[s];
+      if (keep_[l] < 1) {
+        large.pop_back();
+        small.push_back(l);
+      }
+    }
+  }
+  std::int32_t draw(Draws& draws) const {
+    std::int32_t j = static_cast<std::int32_t>(draws.below(static_cast<std::int64_t>(keep_.size())));
+    return draws.unit() < keep_[j] ? j : other_[j];
+  }
+
+ private:
+  std::vector<double> keep_;
+  std::vector<std::int32_t> other_;
+};
+
+// For every user wanted[i] different items they have not seen, ascending, from item[place[i]] on: drawn one after
+// another with probability proportional to the weight of those that remain.
+inline void sample_unseen(const ItemRows& seen, std::int64_t n_users, const double* weight, std::int32_t n_items,
+                          const std::int64_t* wanted, const std::int64_t* place, std::uint64_t seed, std::int32_t* item,
+                          int n_threads) {
+  constexpr std::int64_t kTries = 8;  // draws for each item wanted, before turning to the slower way
+  const Alias alias(weight, n_items);
+  for_ranges(n_threads, n_users, 64, [&](int, std::int64_t first, std::int64_t last) {
+    std::vector<char> has(n_items, 0);
+    std::vector<std::pair<double, std::int32_t>> waiting;
+    for (std::int64_t i = first; i < last; ++i) {
+      Draws draws(seed, i);
+      std::int32_t *begin = item + place[i], *end = begin;
+      for (auto* j = seen.begin(i); j != seen.end(i); ++j) has[*j] = 1;
+      for (std::int64_t t = 0; t < kTries * wanted[i] && end - begin < wanted[i]; ++t) {
+        std::int32_t j = alias.draw(draws);
+        if (!has[j]) has[*end++ = j] = 1;
+      }
+      if (std::int64_t missing = wanted[i] - (end - begin); missing > 0) {
+        // Hardly any weight is left. Exponential waiting times of rate `weight` end in the order of such draws.
+        waiting.clear();
+        for (std::int32_t j = 0; j < n_items; ++j)
+          if (!has[j]) waiting.emplace_back(-std::log(1 - draws.unit()) / weight[j], j);
+        std::nth_element(waiting.begin(), waiting.begin() + (missing - 1), waiting.end());
+        for (std::int64_t t = 0; t < missing; ++t) *end++ = waiting[t].second;
+      }
+      for (auto* j = seen.begin(i); j != seen.end(i); ++j) has[*j] = 0;
+      for (auto* j = begin; j != end; ++j) has[*j] = 0;
+      std::sort(begin, end);
     }
   });
 }

@@ -112,9 +112,10 @@ inline Store store_from_ratings(std::int32_t n_users, std::int32_t n_items, std:
     rated.clear();
     for (std::int64_t e = row[i]; e < row[i + 1]; ++e) rated.push_back({rating[e], item[e]});
     auto first = rated.begin(), last = rated.end();
-    std::sort(first, last, [](const Rated& a, const Rated& b) {
+    auto lower = [](const Rated& a, const Rated& b) {
       return a.rating != b.rating ? a.rating < b.rating : a.item < b.item;
-    });
+    };
+    if (!std::is_sorted(first, last, lower)) std::sort(first, last, lower);
     if (first != last && first->rating != (last - 1)->rating) {
       std::int64_t below = 0;
       for (auto at = first; at != last; ++at) {

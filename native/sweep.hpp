@@ -7,6 +7,9 @@
 //   squared hinge:    L = Q_1                           with Q_h = max(0, t)^2
 //   smoothed hinge:   L = (Q_1 - Q_{1 - delta}) / (2 delta)
 //   hinge:            L = max(0, t)
+//
+// With two levels (clicked, not clicked) no tree is needed and only the winners are sorted: a loser's place among them,
+// found by bisection, says which winners it is active against, and the winners collect from the places.
 #pragma once
 
 #include <algorithm>
@@ -30,19 +33,21 @@ struct Sweep {
         n_levels(static_cast<std::int32_t>(s.level_start[i + 1] - s.level_start[i])),
         n(s.entries(i)) {}
 
-  // Entries by ascending score, equal scores by index. Must be called again whenever m changes.
+  // Entries (with two levels: winners) by ascending score, equal scores by index. Must be called again whenever m
+  // changes.
   void sort(const float* m, std::uint32_t* order) const {
     static thread_local std::vector<std::uint64_t> keys;
-    keys.resize(n);
-    for (std::int32_t a = 0; a < n; ++a) {
+    const std::int32_t from = n_levels == 2 ? end[0] : 0;
+    keys.resize(n - from);
+    for (std::int32_t a = from; a < n; ++a) {
       float score = m[a] + 0.0f;  // -0 sorts as 0
       std::uint32_t bits;
       std::memcpy(&bits, &score, sizeof bits);
       bits ^= (bits >> 31) ? 0xFFFFFFFFu : 0x80000000u;  // unsigned order = float order
-      keys[a] = (std::uint64_t{bits} << 32) | static_cast<std::uint32_t>(a);
+      keys[a - from] = (std::uint64_t{bits} << 32) | static_cast<std::uint32_t>(a);
     }
     std::sort(keys.begin(), keys.end());
-    for (std::int32_t a = 0; a < n; ++a) order[a] = static_cast<std::uint32_t>(keys[a]);
+    for (std::uint64_t key : keys) *order++ = static_cast<std::uint32_t>(key);
   }
 
   double slopes(const SquaredHinge&, const float* m, const std::uint32_t* order, float* c, float* d) const {
@@ -102,10 +107,55 @@ struct Sweep {
     });
   }
 
-  // Calls f(a, count, sum of y, side) for every entry a, twice: over the losers active against it (side -1) and over
-  // the winners it is active against (side +1).
+  // Calls f(a, count, sum of y, side) for the entries a: over the losers active against it (side -1) and over the
+  // winners it is active against (side +1). Entries without any may be left out.
   template <class F>
   void active(double h, const float* m, const float* y, const std::uint32_t* order, F&& f) const {
+    if (n_levels == 2)
+      active_of_two(static_cast<float>(h), m, y, order, f);
+    else
+      active_of_many(h, m, y, order, f);
+  }
+
+  template <class F>
+  void active_of_two(float h, const float* m, const float* y, const std::uint32_t* order, F&& f) const {
+    static thread_local std::vector<float> score;          // of the winners, ascending
+    static thread_local std::vector<double> before, from;  // sums of y over winners before, over losers from a place on
+    static thread_local std::vector<std::int32_t> place, losers;
+    const std::int32_t n_losers = end[0], n_winners = n - n_losers;
+    score.resize(n_winners);
+    before.resize(n_winners + 1);
+    before[0] = 0;
+    for (std::int32_t w = 0; w < n_winners; ++w) {
+      score[w] = m[order[w]];
+      before[w + 1] = before[w] + y[order[w]];
+    }
+    place.assign(n_losers, 0);  // winners with m_a < m_b + h come before it
+    const float* sorted = score.data();
+    std::int32_t* at = place.data();
+    for (std::int32_t rest = n_winners; rest > 0;) {  // all losers take a step of their bisections at a time
+      std::int32_t half = (rest + 1) / 2;
+      for (std::int32_t b = 0; b < n_losers; ++b) at[b] += sorted[at[b] + half - 1] < m[b] + h ? half : 0;
+      rest -= half;
+    }
+    from.assign(n_winners + 1, 0.0);
+    losers.assign(n_winners + 1, 0);
+    for (std::int32_t b = 0; b < n_losers; ++b) {
+      if (at[b] == 0) continue;
+      from[at[b]] += y[b];
+      losers[at[b]] += 1;
+      f(b, double(at[b]), before[at[b]], +1.0);
+    }
+    double sum = 0, count = 0;
+    for (std::int32_t w = n_winners; w-- > 0;) {
+      sum += from[w + 1];
+      count += losers[w + 1];
+      f(order[w], count, sum, -1.0);
+    }
+  }
+
+  template <class F>
+  void active_of_many(double h, const float* m, const float* y, const std::uint32_t* order, F&& f) const {
     static thread_local std::vector<std::int32_t> level;
     static thread_local std::vector<double> tree;  // count and sum, interleaved; levels from 1
     level.resize(n);

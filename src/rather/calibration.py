@@ -44,8 +44,8 @@ def calibrate(twin: Any, comparisons: Comparisons, seed: int) -> float:
 
 
 def _some_pairs(comparisons: Comparisons, rng: np.random.Generator) -> Pairs:
-    """The comparisons one by one, or a random part of them where ratings imply very many."""
-    r = comparisons.ratings
+    """The comparisons one by one, or a random part of them where very many are implied."""
+    r = comparisons.levels
     if r is None or len(comparisons) <= MOST_PAIRS:
         return comparisons.pairs()
     size = np.bincount(r.user, minlength=comparisons.n_users)

@@ -105,8 +105,7 @@ def fingerprint(comparisons: Comparisons) -> str:
     if comparisons.written:
         p = comparisons.pairs()
         parts += [p.user, p.winner, p.loser, p.weight]
-    if comparisons.ratings is not None:
-        r = comparisons.ratings
+    elif (r := comparisons.levels) is not None:
         parts += [r.user, r.item, r.rating]
     for array in parts:
         h.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())

@@ -6,6 +6,7 @@ written down one by one: the ratings are kept instead, and the core works on the
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,19 @@ import numpy.typing as npt
 from . import frames
 from .errors import InputError, number, one_of
 from .ids import Ids, Vocabulary, as_ids, factorize, quoted
-from .native import core, threads
-from .pairs import Clicks, Pairs, Ratings, all_pairs, by_user, largest_gaps, row_starts, share_of_each_row
+from .native import core
+from .pairs import (
+    ClickRule,
+    Clicks,
+    Pairs,
+    Ratings,
+    all_pairs,
+    by_user,
+    drawn_levels,
+    drawn_pairs,
+    largest_gaps,
+    share_of_each_row,
+)
 
 LARGEST_RATING = 1e30  # so that single precision holds differences
 LARGEST_WEIGHT = 1e6  # so that single precision holds the squares of sums
@@ -34,8 +46,8 @@ class Comparisons:
     clicks : Clicks or None
         The clicks behind the comparisons.
     implied : bool
-        Whether the comparisons are implied by ratings or rankings, n of which make about n^2 / 2 pairs, rather than
-        answers given one by one.
+        Whether the comparisons are implied by ratings, rankings or clicks, n of which make of the order of n^2 pairs,
+        rather than answers given one by one.
 
     Examples
     --------
@@ -55,18 +67,23 @@ class Comparisons:
         pairs: Pairs | None = None,
         ratings: Ratings | None = None,
         clicks: Clicks | None = None,
+        click_rule: ClickRule | None = None,
+        levels: Ratings | None = None,
         implied: bool | None = None,
         frame_kind: str = "dict",
     ) -> None:
-        if pairs is None and ratings is None:
+        levels = ratings if levels is None else levels
+        if pairs is None and levels is None:
             raise InputError("comparisons need pairs or ratings; use one of the from_... constructors")
         self.user_vocabulary = Vocabulary(users, "user")
         self.item_vocabulary = Vocabulary(items, "item")
         self.ratings = ratings
         self.clicks = clicks
-        self.implied = ratings is not None if implied is None else implied
+        self.implied = levels is not None if implied is None else implied
         self.frame_kind = frame_kind
         self._pairs = pairs
+        self._levels = levels  # what implies the comparisons where they are not written down
+        self._click_rule = click_rule
         self._store: Any = None
 
     # -- constructors -------------------------------------------------------------------------------------------
@@ -246,28 +263,46 @@ class Comparisons:
 
     @classmethod
     def from_clicks(
-        cls, frame: Any, user: str = "user", item: str = "item", per_user: int = 1000, seed: int = 0
+        cls,
+        frame: Any,
+        user: str = "user",
+        item: str = "item",
+        per_user: int | None = None,
+        seed: int = 0,
+        unseen: int = 500,
     ) -> Comparisons:
-        """Clicks (or plays, purchases): for each user, ``per_user`` comparisons of a clicked against an unclicked item.
+        """Clicks (or plays, purchases): a user prefers what they clicked to what they did not.
 
-        Both are drawn uniformly, with replacement. A user who clicked every item gets none. Repeated clicks count once.
+        Repeated clicks count once. A user who clicked every item says nothing.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow table, or dict of columns
+            One row per click.
+        per_user : int, optional
+            The paper's way instead: that many comparisons for each user, of a clicked with an unclicked item, both
+            drawn uniformly with replacement.
+        seed : int
+            Of the draws.
+        unseen : int
+            Every clicked item is compared with as many items that the user did not click, popular ones drawn more
+            often. These comparisons are never stored one by one.
         """
-        number("per_user", per_user, at_least=1, integer=True)
+        if per_user is not None:
+            number("per_user", per_user, at_least=1, integer=True)
+        number("unseen", unseen, at_least=1, integer=True)
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
         got = frames.columns(frame, {"user": user, "item": item})
         users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
         items, (j,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
         if not len(u):
             raise InputError("there are no clicks: the table has no rows")
-        key = np.unique(u.astype(np.int64) * len(items) + j)
+        key = np.sort(u.astype(np.int64) * len(items) + j)  # not np.unique, which hashes: several times slower
+        key = key[np.r_[True, key[1:] != key[:-1]]]
         u, j = (key // len(items)).astype(np.int32), (key % len(items)).astype(np.int32)
-        n = len(users) * per_user
-        winner, loser = np.empty(n, np.int32), np.empty(n, np.int32)
-        core.sample_clicks(row_starts(u, len(users)), j, len(items), per_user, seed, winner, loser, threads(None))
-        pairs = Pairs(np.repeat(np.arange(len(users), dtype=np.int32), per_user), winner, loser)
-        if (winner < 0).any():
-            pairs = pairs.take(winner >= 0)
-        made = cls(users, items, pairs=pairs, clicks=Clicks(u, j), frame_kind=frames.kind_of(frame))
+        rule, clicks = ClickRule(per_user, unseen, seed), Clicks(u, j)
+        drawn = _drawn(clicks, clicks, len(users), len(items), rule)
+        made = cls(users, items, **drawn, frame_kind=frames.kind_of(frame))
         made._require_some("every user clicked every item")
         return made
 
@@ -308,22 +343,27 @@ class Comparisons:
                 p = self._pairs
                 self._store = core.store_from_pairs(self.n_users, self.n_items, p.user, p.winner, p.loser, p.weight)
             else:
-                r = self.ratings
+                r = self._levels
                 assert r is not None
                 self._store = core.store_from_ratings(self.n_users, self.n_items, r.user, r.item, r.rating)
         return self._store
 
     @property
     def written(self) -> bool:
-        """Whether the comparisons are held one by one, rather than implied by ratings."""
+        """Whether the comparisons are held one by one, rather than implied by ratings or clicks."""
         return self._pairs is not None
 
+    @property
+    def levels(self) -> Ratings | None:
+        """What implies the comparisons that are not held one by one: ratings, or clicks (1) and unseen items (0)."""
+        return None if self.written else self._levels
+
     def pairs(self) -> Pairs:
-        """The comparisons one by one. Those implied by ratings are written down for the occasion."""
+        """The comparisons one by one. Those implied by ratings or clicks are written down for the occasion."""
         if self._pairs is not None:
             return self._pairs
-        assert self.ratings is not None
-        return all_pairs(self.ratings, self.n_users, self.store)
+        assert self._levels is not None
+        return all_pairs(self._levels, self.n_users, self.store)
 
     def to_frame(self, kind: str | None = None) -> Any:
         """The comparisons one by one, as the kind of frame they came from (or another), with external ids."""
@@ -347,8 +387,9 @@ class Comparisons:
         by : {"pairs", "items"}
             "pairs" holds out comparisons, as the paper's first experiment does; those that came from one answer (a
             tie's two halves, a menu, a click) stay together. Pairs that come from ratings share their items, so
-            held-out pairs are then partly implied by the rest; "items" holds out that share of every user's *ratings*,
-            and the test comparisons are those among held-out items.
+            held-out pairs are then partly implied by the rest; "items" holds out that share of every user's *ratings*
+            or *clicks*: the test comparisons are those among held-out ratings, or of held-out clicks with items that
+            were not clicked, drawn anew.
         users : array of bool, optional
             A mask over ``self.users``: hold out only what these users said.
         """
@@ -357,14 +398,24 @@ class Comparisons:
         one_of("by", by, ("pairs", "items"))
         rng = np.random.default_rng(seed)
         if by == "items":
-            r = self.ratings
-            if r is None:
-                raise InputError("by='items' needs ratings behind the comparisons, and these have none; use by='pairs'")
-            held = np.ones(len(r.user), bool) if users is None else users[r.user]
-            held[held] = share_of_each_row(r.user[held], self.n_users, test, rng)
-            train, test_part = (Ratings(r.user[rows], r.item[rows], r.rating[rows]) for rows in (~held, held))
+            source = self.ratings or self.clicks
+            if source is None:
+                raise InputError(
+                    "by='items' needs ratings or clicks behind the comparisons, and these have none; use by='pairs'"
+                )
+            held = np.ones(len(source.user), bool) if users is None else users[source.user]
+            held[held] = share_of_each_row(source.user[held], self.n_users, test, rng)
+            if isinstance(source, Clicks):
+                return self._split_clicks(source, held, rng)
+            train, test_part = (source.take(rows) for rows in (~held, held))
             kept = None if self._pairs is None else largest_gaps(train, self.n_users, seed)
             return self._like(ratings=train, pairs=kept), self._like(ratings=test_part)
+        if self.clicks is not None and self.levels is not None:  # a click's comparisons go together: none is written
+            click = self.levels.rating > 0
+            held = click if users is None else click & users[self.levels.user]
+            held[held] = rng.random(int(held.sum())) < test
+            train, test_part = self.levels.take(~held), self.levels.take(held | ~click)
+            return self._like(levels=train, clicks=self.clicks), self._like(levels=test_part)
         pairs = self.pairs()
         held = np.ones(len(pairs.user), bool) if users is None else users[pairs.user]
         group = self._groups(pairs, held)
@@ -379,8 +430,20 @@ class Comparisons:
     def hold_out(
         self, share: float, seed: int, users: npt.NDArray[np.bool_] | None = None
     ) -> tuple[Comparisons, Comparisons]:
-        """The split to tune and calibrate on: by items where there are ratings, so that nothing of a pair leaks."""
-        return self.split(test=share, seed=seed, by="pairs" if self.ratings is None else "items", users=users)
+        """The split to tune and calibrate on: by items where that can be, so that nothing of a pair leaks."""
+        by = "pairs" if self.ratings is None and self.clicks is None else "items"
+        return self.split(test=share, seed=seed, by=by, users=users)
+
+    def _split_clicks(
+        self, clicks: Clicks, held: npt.NDArray[np.bool_], rng: np.random.Generator
+    ) -> tuple[Comparisons, Comparisons]:
+        """Both parts drawn anew: for training, a click that is held out counts as not clicked, as it would in life."""
+        rule = self._click_rule
+        assert rule is not None
+        kept, test = clicks.take(~held), clicks.take(held)
+        size = self.n_users, self.n_items
+        other = replace(rule, seed=int(rng.integers(2**63)))
+        return self._like(**_drawn(kept, kept, *size, rule)), self._like(**_drawn(test, clicks, *size, other))
 
     def _groups(self, pairs: Pairs, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Numbers 0, 1, ... for the chosen rows, the same for those that must stay together in a split."""
@@ -400,6 +463,14 @@ class Comparisons:
     def _require_some(self, why_not: str) -> None:
         if not len(self):
             raise InputError(f"there is nothing to compare: {why_not}")
+
+
+def _drawn(clicks: Clicks, seen: Clicks, n_users: int, n_items: int, rule: ClickRule) -> dict[str, Any]:
+    """Comparisons of clicks with items not seen, as arguments of :class:`Comparisons`."""
+    made: dict[str, Any] = {"clicks": clicks, "click_rule": rule}
+    if rule.per_user is None:
+        return made | {"levels": drawn_levels(clicks, seen, n_users, n_items, rule.unseen, rule.seed)}
+    return made | {"pairs": drawn_pairs(clicks, seen, n_users, n_items, rule.per_user, rule.seed)}
 
 
 def as_comparisons(X: Any, y: Any) -> Comparisons:

@@ -154,8 +154,10 @@ def accuracy_of_scores(
     if min_gap is not None:
         number("min_gap", min_gap, at_least=0)
     nothing = InputError("there are no test comparisons to judge" + (f" with a gap of {min_gap}" if min_gap else ""))
-    if test.ratings is not None and not test.written:
-        r = test.ratings
+    no_gaps = InputError("min_gap needs ratings behind the comparisons, and these have none")
+    if (r := test.levels) is not None:
+        if min_gap is not None and test.ratings is None:
+            raise no_gaps
         ordered, total = core.count_ordered(
             row_starts(r.user, test.n_users), r.rating, scores(r.user, r.item), min_gap or 0.0,
             n_threads,
@@ -166,7 +168,7 @@ def accuracy_of_scores(
     pairs = test.pairs()
     if min_gap is not None:
         if pairs.gap is None:
-            raise InputError("min_gap needs ratings behind the comparisons, and these have none")
+            raise no_gaps
         pairs = pairs.take(pairs.gap >= min_gap)
     weight = np.ones(len(pairs.user)) if pairs.weight is None else pairs.weight.astype(np.float64)
     if not weight.sum() > 0:

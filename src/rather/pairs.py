@@ -20,6 +20,9 @@ class Ratings:
     item: Codes
     rating: npt.NDArray[np.float64]
 
+    def take(self, rows: Any) -> Ratings:
+        return Ratings(self.user[rows], self.item[rows], self.rating[rows])
+
 
 @dataclass(frozen=True)
 class Clicks:
@@ -27,6 +30,18 @@ class Clicks:
 
     user: Codes
     item: Codes
+
+    def take(self, rows: Any) -> Clicks:
+        return Clicks(self.user[rows], self.item[rows])
+
+
+@dataclass(frozen=True)
+class ClickRule:
+    """How comparisons are drawn from clicks: ``per_user`` pairs, or every click against ``unseen`` other items."""
+
+    per_user: int | None
+    unseen: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -83,6 +98,40 @@ def all_pairs(r: Ratings, n_users: int, store: Any) -> Pairs:
 def _pairs_of_ratings(r: Ratings, winner: Any, loser: Any) -> Pairs:
     gap = (r.rating[winner] - r.rating[loser]).astype(np.float32)
     return Pairs(r.user[winner], r.item[winner], r.item[loser], gap=gap)
+
+
+POPULARITY_POWER = 0.75  # unseen items are drawn in proportion to (clicks)^this; chosen on held-out training clicks
+
+
+def drawn_pairs(clicks: Clicks, seen: Clicks, n_users: int, n_items: int, per_user: int, seed: int) -> Pairs:
+    """``per_user`` comparisons of each user, of a click with an item not seen, both drawn uniformly."""
+    n = n_users * per_user
+    winner, loser = np.empty(n, np.int32), np.empty(n, np.int32)
+    core.sample_clicks(
+        row_starts(clicks.user, n_users), clicks.item, row_starts(seen.user, n_users), seen.item,
+        n_items, per_user, seed, winner, loser, threads(None),
+    )  # fmt: skip
+    pairs = Pairs(np.repeat(np.arange(n_users, dtype=np.int32), per_user), winner, loser)
+    return pairs.take(winner >= 0) if (winner < 0).any() else pairs
+
+
+def drawn_levels(clicks: Clicks, seen: Clicks, n_users: int, n_items: int, unseen: int, seed: int) -> Ratings:
+    """Each user's clicks, rated 1, and ``unseen`` items they have not seen, rated 0.
+
+    Popular items are drawn more often: not to have clicked one says more.
+    """
+    n_clicks, n_seen = (np.bincount(c.user, minlength=n_users).astype(np.int64) for c in (clicks, seen))
+    wanted = np.where(n_clicks > 0, np.minimum(unseen, n_items - n_seen), 0)
+    start = np.concatenate(([0], np.cumsum(wanted + n_clicks)))
+    item, rating = np.empty(start[-1], np.int32), np.zeros(start[-1])
+    popularity = np.bincount(seen.item, minlength=n_items)
+    core.sample_unseen(
+        row_starts(seen.user, n_users), seen.item, np.maximum(popularity, 1.0) ** POPULARITY_POWER,
+        wanted, start[:-1].copy(), seed, item, threads(None),
+    )  # fmt: skip
+    clicked = np.arange(len(clicks.user)) + np.cumsum(wanted)[clicks.user]
+    item[clicked], rating[clicked] = clicks.item, 1.0
+    return Ratings(np.repeat(np.arange(n_users, dtype=np.int32), np.diff(start)), item, rating)
 
 
 def random_places(row: Any, n_rows: int, rng: np.random.Generator) -> tuple[Any, Any]:

@@ -30,17 +30,8 @@ def reg_scales(store: Any, *, loss: str, scales: Scales, n_threads: int) -> tupl
     """
     zero = Problem(store, rank=0, loss=loss, bias=False, scales=scales, n_threads=n_threads)
     zero.evaluate()
-    entries = _scaled_slopes(zero)
-    rows = store.start[:-1][np.diff(store.start) > 0]
-    if not len(rows):
-        return 1.0, 1.0
-    row_sums = np.add.reduceat(np.abs(entries), rows, dtype=np.float64)
-    np.square(entries, out=entries)
-    row_squares = np.add.reduceat(entries, rows, dtype=np.float64)
-    column_squares = np.zeros(store.n_items)
-    for first in range(0, len(entries), 2**24):  # a block at a time keeps memory small
-        block = slice(first, first + 2**24)
-        column_squares += np.bincount(store.item[block], entries[block], minlength=store.n_items)
+    row_sums, row_squares, column_squares = (np.empty(n) for n in (store.n_users, store.n_users, store.n_items))
+    core.row_and_column_sums(store, _scaled_slopes(zero), row_sums, row_squares, column_squares, n_threads)
 
     def typical(sums: Any) -> float:
         return float(sums[sums > 0].mean()) if sums.any() else 1.0
@@ -138,9 +129,9 @@ def _best_scale(problem: Problem, added: FloatArray, penalty: float) -> float:
 def _scaled_slopes(problem: Problem) -> FloatArray:
     """The entries of S: minus the slopes over the square roots of the ridges' shapes."""
     store, scales = problem.store, problem.scales
-    entries: FloatArray = np.repeat(-1 / np.sqrt(scales.user_ridge), np.diff(store.start))
-    entries *= (1 / np.sqrt(scales.item_ridge))[store.item]
-    entries *= problem.c
+    entries = np.empty_like(problem.c)
+    left, right = -1 / np.sqrt(scales.user_ridge), 1 / np.sqrt(scales.item_ridge)
+    core.scaled(store, problem.c, left, right, entries, problem.n_threads)
     return entries
 
 
