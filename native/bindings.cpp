@@ -120,21 +120,23 @@ NB_MODULE(RATHER_MODULE, m) {
       .def_prop_ro("n_entries", &Store::n_entries)
       .def_prop_ro("sweeps", [](const Store& s) { return s.by_level && s.longest >= Sweep::kFrom; })
       .def_prop_ro("start", [](nb::handle self) { return view(nb::cast<const Store&>(self).start, self); })
+      .def_prop_ro("item_count", [](nb::handle self) { return view(nb::cast<const Store&>(self).item_count, self); })
       .def_prop_ro("item", [](nb::handle self) { return view(nb::cast<const Store&>(self).item, self); });
   m.def(
       "store_from_ratings",
-      [](std::int32_t n_users, std::int32_t n_items, In<std::int32_t> user, In<std::int32_t> item, In<double> rating) {
-        return store_from_ratings(n_users, n_items, user.size(), user.data(), item.data(), rating.data());
+      [](std::int32_t n_users, std::int32_t n_items, In<std::int32_t> user, In<std::int32_t> item, In<double> rating,
+         int n_threads) {
+        return store_from_ratings(n_users, n_items, user.size(), user.data(), item.data(), rating.data(), n_threads);
       },
       Release());
   m.def(
       "store_from_pairs",
       [](std::int32_t n_users, std::int32_t n_items, In<std::int32_t> user, In<std::int32_t> winner,
-         In<std::int32_t> loser, std::optional<In<float>> weight) {
+         In<std::int32_t> loser, std::optional<In<float>> weight, int n_threads) {
         return store_from_pairs(n_users, n_items, user.size(), user.data(), winner.data(), loser.data(),
-                                weight ? weight->data() : nullptr);
+                                weight ? weight->data() : nullptr, n_threads);
       },
-      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), Release());
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), Release());
 
   m.def(
       "comparisons_per_user", [](const Store& s, InOut<double> out) { comparisons_per_user(s, out.data()); },

@@ -158,16 +158,14 @@ StepReport item_step(const Loss& loss, const Store& s, const ItemRidge& ridge, c
   std::vector<float> dm(s.n_entries(), 0.0f), x(s.n_entries()), h(s.n_entries());
 
   // residual = -gradient, inverse = 1 / diagonal of the Hessian, p = inverse * residual
+  over_columns(
+      s, n_threads,
+      [&](std::int64_t j, const std::int32_t* users, std::int64_t n, const float* c, const float* d) {
+        combine(U, users, c, n, ld, residual.data() + j * ld);
+        combine_squares(U, users, d, n, ld, inverse.data() + j * ld);
+      },
+      z.c, z.d);
   double rz = sum_ranges(n_threads, s.n_items, kItemChunk, [&](int, std::int64_t first, std::int64_t last) {
-    std::vector<float> buffer;
-    for (std::int64_t j = first; j < last; ++j) {
-      float *g = residual.data() + j * ld, *diagonal = inverse.data() + j * ld;
-      over_column(s, j, z.c, buffer,
-                  [&](const std::int32_t* users, const float* c, std::int64_t n) { combine(U, users, c, n, ld, g); });
-      over_column(s, j, z.d, buffer, [&](const std::int32_t* users, const float* d, std::int64_t n) {
-        combine_squares(U, users, d, n, ld, diagonal);
-      });
-    }
     for (std::int64_t k = first * ld; k < last * ld; ++k) {
       residual[k] = -(residual[k] + R[k] * V[k]);
       inverse[k] = 1.0f / (inverse[k] + R[k]);
@@ -196,13 +194,9 @@ StepReport item_step(const Loss& loss, const Store& s, const ItemRidge& ridge, c
         std::copy_n(w.h.data(), n, h.data() + e);
       }
     });
+    item_products(s, h.data(), U, ld, Hp.data(), n_threads);
     double pHp = sum_ranges(n_threads, s.n_items, kItemChunk, [&](int, std::int64_t first, std::int64_t last) {
-      std::vector<float> buffer;
-      for (std::int64_t k = first * ld; k < last * ld; ++k) Hp[k] = R[k] * p[k];
-      for (std::int64_t j = first; j < last; ++j)
-        over_column(s, j, h.data(), buffer, [&](const std::int32_t* users, const float* c, std::int64_t n) {
-          combine(U, users, c, n, ld, Hp.data() + j * ld);
-        });
+      for (std::int64_t k = first * ld; k < last * ld; ++k) Hp[k] += R[k] * p[k];
       return inner(p.data() + first * ld, Hp.data() + first * ld, (last - first) * ld);
     });
     if (!(pHp > 0)) break;

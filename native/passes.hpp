@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cmath>
+#include <tuple>
 #include <vector>
 
 #include "aligned.hpp"
@@ -150,31 +151,51 @@ double evaluate(const Loss& loss, const Store& s, const Scalars& z, int n_thread
   });
 }
 
-// Calls f(users, coefficients, n) for the entries of item j, block of users by block, always in the order of users:
-// an item's sum is the same whichever thread forms it.
-template <class F>
-void over_column(const Store& s, std::int64_t j, const float* coefficient, std::vector<float>& buffer, F&& f) {
-  for (std::int64_t block = 0; block < s.n_blocks(); ++block) {
-    const float* base = coefficient + s.start[block * s.user_block];
-    std::int64_t begin = s.column_start[block * s.n_items + j], end = s.column_start[block * s.n_items + j + 1];
-    buffer.resize(end - begin);
-    for (std::int64_t k = begin; k < end; ++k) buffer[k - begin] = base[s.column_entry[k]];
-    f(s.column_user.data() + begin, buffer.data(), end - begin);
+// Calls f(j, users, n, coefficients...) for the entries of every item, with the entries' numbers from each of the given
+// arrays. A thread has items of its own and goes through the blocks of users one by one: an item's entries come in the
+// order of users, so its sum is the same whichever thread forms it.
+template <class F, class... Coefficients>
+void over_columns(const Store& s, int n_threads, F&& f, const Coefficients*... coefficient) {
+  constexpr int kShares = 4;  // for each thread, of about as many entries each
+  std::vector<std::int64_t> bound{0};
+  std::int64_t n_shares = n_threads == 1 ? 1 : std::int64_t{kShares} * n_threads, reached = 0;
+  for (std::int64_t j = 0; j < s.n_items; ++j) {
+    reached += s.item_count[j];
+    if (reached * n_shares >= s.n_entries() * static_cast<std::int64_t>(bound.size())) bound.push_back(j + 1);
   }
+  bound.back() = s.n_items;
+  for_chunks(n_threads, static_cast<std::int64_t>(bound.size()) - 1, [&](int, std::int64_t share) {
+    std::vector<float> buffer;
+    for (std::int64_t block = 0; block < s.n_blocks(); ++block) {
+      const std::int64_t base = s.start[block * s.user_block], *column = &s.column_start[block * s.n_items];
+      for (std::int64_t j = bound[share]; j < bound[share + 1]; ++j) {
+        const std::int64_t begin = column[j], n = column[j + 1] - begin;
+        if (n == 0) continue;
+        buffer.resize(sizeof...(coefficient) * n);
+        float* next = buffer.data();
+        auto gathered = [&](const float* from) {
+          float* to = next;
+          for (std::int64_t k = 0; k < n; ++k) to[k] = from[base + s.column_entry[begin + k]];
+          next += n;
+          return static_cast<const float*>(to);
+        };
+        std::tuple<std::int64_t, const std::int32_t*, std::int64_t> place{j, s.column_user.data() + begin, n};
+        std::apply(f, std::tuple_cat(place, std::tuple{gathered(coefficient)...}));
+      }
+    }
+  });
 }
 
 // out_j = sum over the users i that saw j of coefficient_ij A_i.
 inline void item_products(const Store& s, const float* coefficient, const float* A, std::int64_t ld, float* out,
                           int n_threads) {
-  for_ranges(n_threads, s.n_items, kItemChunk, [&](int, std::int64_t first, std::int64_t last) {
-    std::vector<float> buffer;
-    for (std::int64_t j = first; j < last; ++j) {
-      std::fill_n(out + j * ld, ld, 0.0f);
-      over_column(s, j, coefficient, buffer, [&](const std::int32_t* users, const float* c, std::int64_t n) {
+  std::fill_n(out, s.n_items * ld, 0.0f);
+  over_columns(
+      s, n_threads,
+      [&](std::int64_t j, const std::int32_t* users, std::int64_t n, const float* c) {
         combine(A, users, c, n, ld, out + j * ld);
-      });
-    }
-  });
+      },
+      coefficient);
 }
 
 // out_i = sum over the items j that i saw of coefficient_ij A_j.
@@ -206,15 +227,13 @@ inline void row_and_column_sums(const Store& s, const float* x, double* row_abso
         row_absolute[i] += std::abs(x[e]), row_square[i] += double{x[e]} * x[e];
     }
   });
-  for_ranges(n_threads, s.n_items, kItemChunk, [&](int, std::int64_t first, std::int64_t last) {
-    std::vector<float> buffer;
-    for (std::int64_t j = first; j < last; ++j) {
-      column_square[j] = 0;
-      over_column(s, j, x, buffer, [&](const std::int32_t*, const float* column, std::int64_t n) {
+  std::fill_n(column_square, s.n_items, 0.0);
+  over_columns(
+      s, n_threads,
+      [&](std::int64_t j, const std::int32_t*, std::int64_t n, const float* column) {
         column_square[j] += inner(column, column, n);
-      });
-    }
-  });
+      },
+      x);
 }
 
 // Ridges of the item side: q_j for the first `free` columns of row j, beta_j for the bias column after them. The

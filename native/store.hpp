@@ -4,15 +4,19 @@
 //   levels    a user's entries are sorted by level, lowest first; level l ends at local index level_end[l]; every
 //             entry is preferred to every entry of a lower level. No pair is ever written down.
 //   pairs     (winner, loser) as local indices into the user's entries, with a weight or 1
-//   columns   the transpose: the entries of each item, in blocks of consecutive users so that the rows of U which a
-//             block touches stay in cache
+//   columns   the transpose: the entries of each item, in blocks of consecutive users so that the rows of U and the
+//             scalars which a block touches stay in cache
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 #include <vector>
+
+#include "parallel.hpp"
 
 namespace rather {
 
@@ -32,6 +36,7 @@ struct Store {
   std::vector<std::uint32_t> winner, loser;
   std::vector<float> weight;  // empty: all 1
 
+  std::vector<std::int64_t> item_count;    // users who saw each item
   std::int32_t user_block = 1;             // users in a block
   std::vector<std::int64_t> column_start;  // n_blocks * n_items + 1
   std::vector<std::int32_t> column_user;
@@ -44,7 +49,7 @@ struct Store {
 
 namespace detail {
 
-// Offsets of each key's run when n values in [0, n_keys) are sorted.
+// Offsets of each key's run in n values in [0, n_keys) that are in order.
 inline std::vector<std::int64_t> run_starts(const std::int32_t* key, std::int64_t n, std::int32_t n_keys) {
   std::vector<std::int64_t> start(n_keys + 1, 0);
   for (std::int64_t e = 0; e < n; ++e) ++start[key[e] + 1];
@@ -52,49 +57,95 @@ inline std::vector<std::int64_t> run_starts(const std::int32_t* key, std::int64_
   return start;
 }
 
-inline void build_columns(Store& s) {
-  std::int64_t n_cells = static_cast<std::int64_t>(s.n_blocks()) * s.n_items;
-  s.column_start.assign(n_cells + 1, 0);
-  for (std::int64_t i = 0; i < s.n_users; ++i) {
-    std::int64_t* cell = s.column_start.data() + 1 + (i / s.user_block) * s.n_items;
-    for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e) ++cell[s.item[e]];
+// Lists that threads make for one user after another, joined in the order of users; start is where each user's begins.
+class UserLists {
+ public:
+  explicit UserLists(std::int64_t n_users) : start(n_users + 1, 0), part_((n_users + kUsers - 1) / kUsers) {}
+
+  // Calls make(thread, user, list) for every user; it appends the user's own to the list.
+  template <class Make>
+  static void fill(std::initializer_list<UserLists*> all, std::int64_t n_users, int n_threads, Make&& make) {
+    for_ranges(n_threads, n_users, kUsers, [&](int thread, std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) {
+        make(thread, i);
+        for (UserLists* one : all) one->start[i + 1] = static_cast<std::int64_t>(one->of(i).size());
+      }
+    });
+    for (UserLists* one : all) one->join(n_threads);
   }
-  std::partial_sum(s.column_start.begin(), s.column_start.end(), s.column_start.begin());
-  std::vector<std::int64_t> next(s.column_start.begin(), s.column_start.end() - 1);
+
+  std::vector<std::int32_t>& of(std::int64_t user) { return part_[user / kUsers]; }
+
+  std::vector<std::int64_t> start;
+  std::vector<std::int32_t> joined;
+
+ private:
+  static constexpr std::int64_t kUsers = 64;
+
+  void join(int n_threads) {
+    std::vector<std::int64_t> before(part_.size() + 1, 0);
+    for (std::size_t k = 0; k < part_.size(); ++k)
+      before[k + 1] = before[k] + static_cast<std::int64_t>(part_[k].size());
+    joined.resize(before.back());
+    for (std::size_t i = 1; i < start.size(); ++i) start[i] += before[(i - 1) / kUsers];
+    for_ranges(n_threads, static_cast<std::int64_t>(part_.size()), 1, [&](int, std::int64_t k, std::int64_t) {
+      std::copy(part_[k].begin(), part_[k].end(), joined.begin() + before[k]);
+      std::vector<std::int32_t>().swap(part_[k]);
+    });
+  }
+
+  std::vector<std::vector<std::int32_t>> part_;
+};
+
+inline void build_columns(Store& s, int n_threads) {
+  s.column_start.resize(static_cast<std::int64_t>(s.n_blocks()) * s.n_items + 1);
+  s.column_start.back() = s.n_entries();
   s.column_user.resize(s.item.size());
   s.column_entry.resize(s.item.size());
-  for (std::int64_t i = 0; i < s.n_users; ++i) {
-    std::int64_t block = i / s.user_block, first = s.start[block * s.user_block];
-    for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e) {
-      std::int64_t place = next[block * s.n_items + s.item[e]]++;
-      s.column_user[place] = static_cast<std::int32_t>(i);
-      s.column_entry[place] = static_cast<std::uint32_t>(e - first);
-    }
-  }
+  for_ranges(n_threads, s.n_blocks(), 1, [&](int, std::int64_t block, std::int64_t) {
+    const std::int64_t first_user = block * s.user_block;
+    const std::int64_t last_user = std::min<std::int64_t>(s.n_users, first_user + s.user_block);
+    const std::int64_t first = s.start[first_user], last = s.start[last_user];
+    std::vector<std::int64_t> next(s.n_items, 0);
+    for (std::int64_t e = first; e < last; ++e) ++next[s.item[e]];
+    std::exclusive_scan(next.begin(), next.end(), next.begin(), first);
+    std::copy(next.begin(), next.end(), s.column_start.begin() + block * s.n_items);
+    for (std::int64_t i = first_user; i < last_user; ++i)
+      for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e) {
+        std::int64_t place = next[s.item[e]]++;
+        s.column_user[place] = static_cast<std::int32_t>(i);
+        s.column_entry[place] = static_cast<std::uint32_t>(e - first);
+      }
+  });
+  s.item_count.assign(s.n_items, 0);
+  for (std::int64_t block = 0, cell = 0; block < s.n_blocks(); ++block)
+    for (std::int64_t j = 0; j < s.n_items; ++j, ++cell)
+      s.item_count[j] += s.column_start[cell + 1] - s.column_start[cell];
 }
 
-inline void finish(Store& s) {
+inline void finish(Store& s, int n_threads) {
   for (std::int64_t i = 0; i < s.n_users; ++i) s.longest = std::max(s.longest, s.entries(i));
-  // Blocks of 4,096 users keep their rows of U in cache, but a block is not worth its index where it holds less than
-  // a few entries an item.
-  constexpr std::int64_t kInCache = 4096, kFew = 8;
+  // A block's scalars and rows of U (of typical length) fit in a core's cache, but a block is not worth its index where
+  // it holds less than a few entries an item.
+  constexpr std::int64_t kCache = 1 << 20, kRow = 256, kScalar = 4, kFew = 8;
   std::int64_t most = std::max<std::int64_t>(1, s.n_entries() / (kFew * std::max(1, s.n_items)));
-  std::int64_t n_blocks = std::max<std::int64_t>(1, std::min(most, (s.n_users + kInCache - 1) / kInCache));
+  std::int64_t wanted = (kRow * s.n_users + kScalar * s.n_entries()) / kCache + 1;
+  std::int64_t n_blocks = std::min(most, wanted);
   s.user_block = static_cast<std::int32_t>(std::max<std::int64_t>(1, (s.n_users + n_blocks - 1) / n_blocks));
   for (std::int64_t b = 0; b < s.n_blocks(); ++b) {
     std::int64_t end = std::min<std::int64_t>(s.n_users, (b + 1) * s.user_block);
     if (s.start[end] - s.start[b * s.user_block] > std::int64_t{0xFFFFFFFF})
       throw std::length_error("there are more than 4 billion (user, item) entries in a block of users");
   }
-  build_columns(s);
+  build_columns(s, n_threads);
 }
 
 }  // namespace detail
 
 // Every pair of a user's items whose ratings differ; a user with no such pair has no entries. user and item are codes
-// in range; ratings are finite.
+// in range, users in order; ratings are finite.
 inline Store store_from_ratings(std::int32_t n_users, std::int32_t n_items, std::int64_t n, const std::int32_t* user,
-                                const std::int32_t* item, const double* rating) {
+                                const std::int32_t* item, const double* rating, int n_threads) {
   Store s;
   s.n_users = n_users;
   s.n_items = n_items;
@@ -102,42 +153,40 @@ inline Store store_from_ratings(std::int32_t n_users, std::int32_t n_items, std:
   struct Rated {
     double rating;
     std::int32_t item;
+    bool operator<(const Rated& other) const {
+      return rating != other.rating ? rating < other.rating : item < other.item;
+    }
   };
-  std::vector<std::int64_t> row = detail::run_starts(user, n, n_users);
-  std::vector<Rated> rated;
-  s.item.reserve(n);
-  s.start.assign(n_users + 1, 0);
-  s.level_start.assign(n_users + 1, 0);
-  for (std::int64_t i = 0; i < n_users; ++i) {
+  const std::vector<std::int64_t> row = detail::run_starts(user, n, n_users);
+  detail::UserLists items(n_users), ends(n_users);
+  std::vector<std::vector<Rated>> buffer(n_threads);
+  detail::UserLists::fill({&items, &ends}, n_users, n_threads, [&](int thread, std::int64_t i) {
+    std::vector<Rated>& rated = buffer[thread];
     rated.clear();
     for (std::int64_t e = row[i]; e < row[i + 1]; ++e) rated.push_back({rating[e], item[e]});
     auto first = rated.begin(), last = rated.end();
-    auto lower = [](const Rated& a, const Rated& b) {
-      return a.rating != b.rating ? a.rating < b.rating : a.item < b.item;
-    };
-    if (!std::is_sorted(first, last, lower)) std::sort(first, last, lower);
-    if (first != last && first->rating != (last - 1)->rating) {
-      std::int64_t below = 0;
-      for (auto at = first; at != last; ++at) {
-        s.item.push_back(at->item);
-        if (at + 1 == last || at[1].rating != at->rating) {
-          std::int64_t reached = at + 1 - first;
-          s.level_end.push_back(static_cast<std::int32_t>(reached));
-          s.n_comparisons += (reached - below) * below;
-          below = reached;
-        }
-      }
+    if (!std::is_sorted(first, last)) std::sort(first, last);
+    if (first == last || first->rating == (last - 1)->rating) return;
+    for (auto at = first; at != last; ++at) {
+      items.of(i).push_back(at->item);
+      if (at + 1 == last || at[1].rating != at->rating) ends.of(i).push_back(static_cast<std::int32_t>(at + 1 - first));
     }
-    s.start[i + 1] = static_cast<std::int64_t>(s.item.size());
-    s.level_start[i + 1] = static_cast<std::int64_t>(s.level_end.size());
-  }
-  detail::finish(s);
+  });
+  s.start = std::move(items.start);
+  s.item = std::move(items.joined);
+  s.level_start = std::move(ends.start);
+  s.level_end = std::move(ends.joined);
+  for (std::int64_t i = 0; i < n_users; ++i)
+    for (std::int64_t l = s.level_start[i] + 1; l < s.level_start[i + 1]; ++l)
+      s.n_comparisons += std::int64_t{s.level_end[l] - s.level_end[l - 1]} * s.level_end[l - 1];
+  detail::finish(s, n_threads);
   return s;
 }
 
-// Comparisons (user, winner, loser) one by one; weight may be null.
+// Comparisons (user, winner, loser) one by one, users in order; weight may be null.
 inline Store store_from_pairs(std::int32_t n_users, std::int32_t n_items, std::int64_t n, const std::int32_t* user,
-                              const std::int32_t* winner, const std::int32_t* loser, const float* weight) {
+                              const std::int32_t* winner, const std::int32_t* loser, const float* weight,
+                              int n_threads) {
   Store s;
   s.n_users = n_users;
   s.n_items = n_items;
@@ -145,40 +194,33 @@ inline Store store_from_pairs(std::int32_t n_users, std::int32_t n_items, std::i
   s.pair_start = detail::run_starts(user, n, n_users);
   s.winner.resize(n);
   s.loser.resize(n);
-  if (weight) s.weight.resize(n);
-  {
-    std::vector<std::int64_t> next(s.pair_start.begin(), s.pair_start.end() - 1);
-    for (std::int64_t t = 0; t < n; ++t) {
-      std::int64_t place = next[user[t]]++;
-      s.winner[place] = static_cast<std::uint32_t>(winner[t]);
-      s.loser[place] = static_cast<std::uint32_t>(loser[t]);
-      if (weight) s.weight[place] = weight[t];
-    }
-  }
-  s.start.assign(n_users + 1, 0);
+  if (weight) s.weight.assign(weight, weight + n);
   constexpr std::uint32_t kUnseen = 0xFFFFFFFF;
-  std::vector<std::uint32_t> local(n_items, kUnseen);
-  std::vector<std::int32_t> seen;
-  for (std::int64_t i = 0; i < n_users; ++i) {
-    std::int64_t begin = s.pair_start[i], end = s.pair_start[i + 1];
-    seen.clear();
-    for (auto* side : {&s.winner, &s.loser})
+  detail::UserLists items(n_users);
+  std::vector<std::vector<std::uint32_t>> numbers(n_threads);
+  detail::UserLists::fill({&items}, n_users, n_threads, [&](int thread, std::int64_t i) {
+    std::vector<std::uint32_t>& local = numbers[thread];  // every item's number among the user's
+    local.resize(n_items, kUnseen);
+    std::vector<std::int32_t>& seen = items.of(i);
+    const std::int64_t begin = s.pair_start[i], end = s.pair_start[i + 1];
+    const std::size_t before = seen.size();
+    for (const std::int32_t* side : {winner, loser})
       for (std::int64_t t = begin; t < end; ++t)
-        if (std::uint32_t item = (*side)[t]; local[item] == kUnseen) {
-          local[item] = 0;
-          seen.push_back(static_cast<std::int32_t>(item));
+        if (local[side[t]] == kUnseen) {
+          local[side[t]] = 0;
+          seen.push_back(side[t]);
         }
-    std::sort(seen.begin(), seen.end());
-    for (std::size_t l = 0; l < seen.size(); ++l) local[seen[l]] = static_cast<std::uint32_t>(l);
-    s.item.insert(s.item.end(), seen.begin(), seen.end());
-    s.start[i + 1] = static_cast<std::int64_t>(s.item.size());
+    std::sort(seen.begin() + before, seen.end());
+    for (std::size_t l = before; l < seen.size(); ++l) local[seen[l]] = static_cast<std::uint32_t>(l - before);
     for (std::int64_t t = begin; t < end; ++t) {
-      s.winner[t] = local[s.winner[t]];
-      s.loser[t] = local[s.loser[t]];
+      s.winner[t] = local[winner[t]];
+      s.loser[t] = local[loser[t]];
     }
-    for (std::int32_t item : seen) local[item] = kUnseen;
-  }
-  detail::finish(s);
+    for (std::size_t l = before; l < seen.size(); ++l) local[seen[l]] = kUnseen;
+  });
+  s.start = std::move(items.start);
+  s.item = std::move(items.joined);
+  detail::finish(s, n_threads);
   return s;
 }
 

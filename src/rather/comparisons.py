@@ -15,7 +15,7 @@ import numpy.typing as npt
 from . import frames
 from .errors import InputError, number, one_of
 from .ids import Ids, Vocabulary, as_ids, factorize, quoted
-from .native import core
+from .native import core, threads
 from .pairs import (
     ClickRule,
     Clicks,
@@ -339,13 +339,14 @@ class Comparisons:
     def store(self) -> Any:
         """The core's view of the comparisons, built once."""
         if self._store is None:
+            size, n_threads = (self.n_users, self.n_items), threads(None)
             if self._pairs is not None:
                 p = self._pairs
-                self._store = core.store_from_pairs(self.n_users, self.n_items, p.user, p.winner, p.loser, p.weight)
+                self._store = core.store_from_pairs(*size, p.user, p.winner, p.loser, p.weight, n_threads)
             else:
                 r = self._levels
                 assert r is not None
-                self._store = core.store_from_ratings(self.n_users, self.n_items, r.user, r.item, r.rating)
+                self._store = core.store_from_ratings(*size, r.user, r.item, r.rating, n_threads)
         return self._store
 
     @property

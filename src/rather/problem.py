@@ -52,7 +52,7 @@ def scales(store: Any, *, user_power: float, item_power: float, balance: float) 
     the plain ridge; 1/2 for items is the weighted trace norm for a popularity far from uniform.
     """
     users = np.diff(store.start).astype(np.float64)
-    items = np.bincount(store.item, minlength=store.n_items).astype(np.float64)
+    items = store.item_count.astype(np.float64)
     comparisons = np.empty(store.n_users)
     core.comparisons_per_user(store, comparisons)
     rule = UserRule(user_power, _typical(users), balance)
