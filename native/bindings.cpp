@@ -62,7 +62,7 @@ using DualReport = std::tuple<double, double, double, double>;
 Report user_step_(const Store& s, int loss, float delta, In<float> p, In<float> V, InOut<float> U, std::int64_t rank,
                   const State& z, int newton_steps, int cg_steps, double cg_tol, double grad_tol, int n_threads) {
   StepOptions options{newton_steps, cg_steps, cg_tol, grad_tol, n_threads};
-  StepReport r = with_loss(static_cast<LossKind>(loss), delta, [&](auto kind) {
+  StepReport r = with_primal_loss(static_cast<LossKind>(loss), delta, [&](auto kind) {
     return user_step(kind, s, p.data(), V.data(), U.data(), U.shape(1), rank, z.scalars(), options);
   });
   return {r.loss, r.ridge, r.decrement};
@@ -72,15 +72,15 @@ Report item_step_(const Store& s, int loss, float delta, In<float> q, In<float> 
                   std::int64_t rank, double loss_before, const State& z, int cg_steps, double cg_tol, int n_threads) {
   StepOptions options{1, cg_steps, cg_tol, 0, n_threads};
   ItemRidge ridge{q.data(), beta.data(), rank, static_cast<std::int64_t>(V.shape(1))};
-  StepReport r = with_loss(static_cast<LossKind>(loss), delta, [&](auto kind) {
+  StepReport r = with_primal_loss(static_cast<LossKind>(loss), delta, [&](auto kind) {
     return item_step(kind, s, ridge, U.data(), V.data(), loss_before, z.scalars(), options);
   });
   return {r.loss, r.ridge, r.decrement};
 }
 
 double evaluate_(const Store& s, int loss, float delta, const State& z, int n_threads) {
-  return with_loss(static_cast<LossKind>(loss), delta,
-                   [&](auto kind) { return evaluate(kind, s, z.scalars(), n_threads); });
+  return with_primal_loss(static_cast<LossKind>(loss), delta,
+                          [&](auto kind) { return evaluate(kind, s, z.scalars(), n_threads); });
 }
 
 DualReport sdca_users_(const Store& s, int loss, In<float> weight, In<float> p, In<float> V, InOut<float> U,
@@ -132,11 +132,11 @@ NB_MODULE(RATHER_MODULE, m) {
   m.def(
       "store_from_pairs",
       [](std::int32_t n_users, std::int32_t n_items, In<std::int32_t> user, In<std::int32_t> winner,
-         In<std::int32_t> loser, std::optional<In<float>> weight, int n_threads) {
+         In<std::int32_t> loser, std::optional<In<float>> weight, std::optional<In<float>> gap, int n_threads) {
         return store_from_pairs(n_users, n_items, user.size(), user.data(), winner.data(), loser.data(),
-                                weight ? weight->data() : nullptr, n_threads);
+                                weight ? weight->data() : nullptr, gap ? gap->data() : nullptr, n_threads);
       },
-      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), Release());
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), Release());
 
   m.def(
       "comparisons_per_user", [](const Store& s, InOut<double> out) { comparisons_per_user(s, out.data()); },
@@ -214,6 +214,12 @@ NB_MODULE(RATHER_MODULE, m) {
       [](const Store& s, In<float> x, InOut<double> row_absolute, InOut<double> row_square, InOut<double> column_square,
          int n_threads) {
         row_and_column_sums(s, x.data(), row_absolute.data(), row_square.data(), column_square.data(), n_threads);
+      },
+      Release());
+  m.def(
+      "user_products",
+      [](const Store& s, In<float> coefficient, In<float> V, InOut<float> out, int n_threads) {
+        user_products(s, coefficient.data(), V.data(), V.shape(1), out.data(), n_threads);
       },
       Release());
   m.def(

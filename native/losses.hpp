@@ -100,7 +100,43 @@ struct Logistic {
   }
 };
 
-enum class LossKind { squared_hinge = 0, hinge = 1, logistic = 2 };
+// Losses that also see the gap g > 0 between the two ratings: L(x, g), and its derivatives with respect to x.
+
+// L(x, g) = g log(1 + e^-x)
+struct GapTimesLogistic {
+  Slopes operator()(Lanes x, Lanes g) const {
+    Slopes s = Logistic{}(x);
+    return {g * s.value, g * s.slope, g * s.curvature};
+  }
+  Lanes curvature(Lanes x, Lanes g) const { return g * Logistic{}.curvature(x); }
+};
+
+// L(x, g) = log(1 + e^(g - x))
+struct GapLogistic {
+  Slopes operator()(Lanes x, Lanes g) const { return Logistic{}(x - g); }
+  Lanes curvature(Lanes x, Lanes g) const { return Logistic{}.curvature(x - g); }
+};
+
+// L(x, g) = (x - g)^2
+struct SquaredDifference {
+  Slopes operator()(Lanes x, Lanes g) const {
+    Lanes t = x - g;
+    return {t * t, 2.0f * t, splat(2.0f)};
+  }
+  Lanes curvature(Lanes, Lanes) const { return splat(2.0f); }
+};
+
+template <class Loss>
+inline constexpr bool kSeesGaps = requires(const Loss& loss, Lanes x) { loss(x, x); };
+
+enum class LossKind {
+  squared_hinge = 0,
+  hinge = 1,
+  logistic = 2,
+  gap_times_logistic = 3,
+  gap_logistic = 4,
+  squared_difference = 5
+};
 
 // Calls f with the loss object that (kind, delta) name.
 template <class F>
@@ -109,6 +145,17 @@ auto with_loss(LossKind kind, float delta, F&& f) {
     case LossKind::hinge: return f(Hinge{delta});
     case LossKind::logistic: return f(Logistic{});
     default: return f(SquaredHinge{});
+  }
+}
+
+// The same with the losses that see gaps, which have no dual method.
+template <class F>
+auto with_primal_loss(LossKind kind, float delta, F&& f) {
+  switch (kind) {
+    case LossKind::gap_times_logistic: return f(GapTimesLogistic{});
+    case LossKind::gap_logistic: return f(GapLogistic{});
+    case LossKind::squared_difference: return f(SquaredDifference{});
+    default: return with_loss(kind, delta, f);
   }
 }
 

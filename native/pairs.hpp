@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "losses.hpp"
 #include "store.hpp"
@@ -16,10 +17,27 @@ namespace rather {
 
 inline constexpr float kFarBelow = -1e30f;  // the score of an entry that loses without being felt
 
+// A loss at margins x of pairs whose ratings differ by g, whether it sees the gaps or not.
+template <class Loss>
+Slopes slopes_at(const Loss& loss, Lanes x, Lanes g) {
+  if constexpr (kSeesGaps<Loss>)
+    return loss(x, g);
+  else
+    return loss(x);
+}
+
+template <class Loss>
+Lanes curvature_at(const Loss& loss, Lanes x, Lanes g) {
+  if constexpr (kSeesGaps<Loss>)
+    return loss.curvature(x, g);
+  else
+    return loss.curvature(x);
+}
+
 // Comparisons written down one by one.
 struct Pairs {
   const std::uint32_t *winner, *loser;
-  const float* weight;  // null: all 1
+  const float *weight, *gap;  // null: all 1, not known
   std::int64_t n_pairs;
   std::int32_t n;
 
@@ -27,6 +45,7 @@ struct Pairs {
       : winner(s.winner.data() + s.pair_start[i]),
         loser(s.loser.data() + s.pair_start[i]),
         weight(s.weight.empty() ? nullptr : s.weight.data() + s.pair_start[i]),
+        gap(s.gap.empty() ? nullptr : s.gap.data() + s.pair_start[i]),
         n_pairs(s.pair_start[i + 1] - s.pair_start[i]),
         n(s.entries(i)) {}
 
@@ -35,8 +54,8 @@ struct Pairs {
     std::fill(c, c + n, 0.0f);
     std::fill(d, d + n, 0.0f);
     double total = 0;
-    for_lanes(m, [&](std::int64_t t, int count, Lanes x, Lanes w) {
-      Slopes s = loss(x);
+    for_lanes<kSeesGaps<Loss>>(m, [&](std::int64_t t, int count, Lanes x, Lanes g, Lanes w) {
+      Slopes s = slopes_at(loss, x, g);
       Lanes slope = w * s.slope, curvature = w * s.curvature;
       total += sum(w * s.value);
       for (int l = 0; l < count; ++l) {
@@ -53,8 +72,8 @@ struct Pairs {
   template <class Loss>
   void curvature(const Loss& loss, const float* m, const float* x, float* h) const {
     std::fill(h, h + n, 0.0f);
-    for_lanes(m, [&](std::int64_t t, int count, Lanes margin, Lanes w) {
-      Lanes curvature = w * loss.curvature(margin);
+    for_lanes<kSeesGaps<Loss>>(m, [&](std::int64_t t, int count, Lanes margin, Lanes g, Lanes w) {
+      Lanes curvature = w * curvature_at(loss, margin, g);
       for (int l = 0; l < count; ++l) {
         std::uint32_t j = winner[t + l], k = loser[t + l];
         float flow = curvature[l] * (x[j] - x[k]);
@@ -65,17 +84,18 @@ struct Pairs {
   }
 
  private:
-  // Calls f(first pair, how many, margins, weights) for kLanes pairs at a time; weights are 0 past the last pair.
-  template <class F>
+  // Calls f(first pair, how many, margins, gaps, weights) for kLanes pairs at a time; weights are 0 past the last pair.
+  template <bool WithGaps, class F>
   void for_lanes(const float* m, F&& f) const {
     for (std::int64_t t = 0; t < n_pairs; t += kLanes) {
       int count = static_cast<int>(std::min<std::int64_t>(kLanes, n_pairs - t));
-      Lanes x{}, w{};
+      Lanes x{}, g{}, w{};
       for (int l = 0; l < count; ++l) {
         x[l] = m[winner[t + l]] - m[loser[t + l]];
+        if constexpr (WithGaps) g[l] = gap[t + l];
         w[l] = weight ? weight[t + l] : 1.0f;
       }
-      f(t, count, x, w);
+      f(t, count, x, g, w);
     }
   }
 };
@@ -84,10 +104,12 @@ struct Pairs {
 // prefix, and the loop over them is a loop over lanes.
 struct Levels {
   const std::int32_t* end;
+  const float* rating;
   std::int32_t n_levels, n;
 
   Levels(const Store& s, std::int64_t i)
       : end(s.level_end.data() + s.level_start[i]),
+        rating(s.level_rating.data() + s.level_start[i]),
         n_levels(static_cast<std::int32_t>(s.level_start[i + 1] - s.level_start[i])),
         n(s.entries(i)) {}
 
@@ -95,14 +117,18 @@ struct Levels {
   double slopes(const Loss& loss, const float* m, float* c, float* d) const {
     clear(c);
     clear(d);
+    const float* r = entry_ratings<Loss>();
     double total = 0;
     for_winners([&]<int G>(std::int32_t a, std::int32_t below) {
-      Lanes ma[G], ca[G], da[G], value{};
-      for (int g = 0; g < G; ++g) ma[g] = splat(m[a + g]), ca[g] = da[g] = Lanes{};
+      Lanes ma[G], ra[G], ca[G], da[G], value{};
+      for (int g = 0; g < G; ++g) {
+        ma[g] = splat(m[a + g]), ra[g] = r ? splat(r[a + g]) : Lanes{};
+        ca[g] = da[g] = Lanes{};
+      }
       for_losers(m, below, [&](std::int32_t b, Lanes mb) {
-        Lanes cb = load(c + b), db = load(d + b);
+        Lanes cb = load(c + b), db = load(d + b), rb = r ? load(r + b) : Lanes{};
         for (int g = 0; g < G; ++g) {
-          Slopes s = loss(ma[g] - mb);
+          Slopes s = slopes_at(loss, ma[g] - mb, ra[g] - rb);
           value += s.value;
           ca[g] += s.slope;
           da[g] += s.curvature;
@@ -154,16 +180,43 @@ struct Levels {
     return total;
   }
 
+  // Every pair, tied ones too: a tie is a difference of 0. With e = m - ratings the sum over all pairs of squared
+  // differences of e is n times the sum of squares of e about its mean.
+  double slopes(const SquaredDifference&, const float* m, float* c, float* d) const {
+    const float* r = entry_ratings<SquaredDifference>();
+    double mean = 0, total = 0;
+    for (std::int32_t k = 0; k < n; ++k) mean += double{m[k]} - r[k];
+    mean /= std::max(n, 1);
+    for (std::int32_t k = 0; k < n; ++k) {
+      double e = double{m[k]} - r[k] - mean;
+      total += e * e;
+      c[k] = static_cast<float>(2.0 * n * e);
+      d[k] = 2.0f * static_cast<float>(n - 1);
+    }
+    return n * total;
+  }
+
+  void curvature(const SquaredDifference&, const float*, const float* x, float* h) const {
+    double mean = 0;
+    for (std::int32_t k = 0; k < n; ++k) mean += x[k];
+    mean /= std::max(n, 1);
+    for (std::int32_t k = 0; k < n; ++k) h[k] = static_cast<float>(2.0 * n * (x[k] - mean));
+  }
+
   template <class Loss>
   void curvature(const Loss& loss, const float* m, const float* x, float* h) const {
     clear(h);
+    const float* r = entry_ratings<Loss>();
     for_winners([&]<int G>(std::int32_t a, std::int32_t below) {
-      Lanes ma[G], xa[G], ha[G];
-      for (int g = 0; g < G; ++g) ma[g] = splat(m[a + g]), xa[g] = splat(x[a + g]), ha[g] = Lanes{};
+      Lanes ma[G], ra[G], xa[G], ha[G];
+      for (int g = 0; g < G; ++g) {
+        ma[g] = splat(m[a + g]), ra[g] = r ? splat(r[a + g]) : Lanes{};
+        xa[g] = splat(x[a + g]), ha[g] = Lanes{};
+      }
       for_losers(m, below, [&](std::int32_t b, Lanes mb) {
-        Lanes hb = load(h + b), xb = load(x + b);
+        Lanes hb = load(h + b), xb = load(x + b), rb = r ? load(r + b) : Lanes{};
         for (int g = 0; g < G; ++g) {
-          Lanes flow = loss.curvature(ma[g] - mb) * (xa[g] - xb);
+          Lanes flow = curvature_at(loss, ma[g] - mb, ra[g] - rb) * (xa[g] - xb);
           ha[g] += flow;
           hb -= flow;
         }
@@ -194,6 +247,17 @@ struct Levels {
 
  private:
   void clear(float* y) const { std::fill(y, y + n + kLanes, 0.0f); }
+
+  // The rating of every entry, for losses that see gaps; null for the others.
+  template <class Loss>
+  const float* entry_ratings() const {
+    if constexpr (!kSeesGaps<Loss>) return nullptr;
+    static thread_local std::vector<float> all;
+    all.assign(n + kLanes, 0.0f);
+    for (std::int32_t l = 0, k = 0; l < n_levels; ++l)
+      std::fill(all.data() + k, all.data() + end[l], rating[l]), k = end[l];
+    return all.data();
+  }
 
   // Calls f<G>(a, below) for the entries a .. a + G - 1, which all beat exactly the entries before `below`.
   template <class F>

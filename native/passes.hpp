@@ -35,13 +35,13 @@ struct Scalars {  // m, c, d and order are over the store's entries, weight over
 template <class Loss>
 class UserLoss {
  public:
+  static constexpr bool kSwept = !std::is_same_v<Loss, Logistic> && !kSeesGaps<Loss>;
+
   // All results are multiplied by `weight`; `order` is where a swept user's sorted order is kept between calls.
   UserLoss(const Loss& loss, const Store& s, std::int64_t i, float weight, std::uint32_t* order)
       : loss_(loss), s_(s), i_(i), weight_(weight), order_(order) {}
 
-  static bool swept(const Store& s, std::int64_t i) {
-    return !std::is_same_v<Loss, Logistic> && s.by_level && s.entries(i) >= Sweep::kFrom;
-  }
+  static bool swept(const Store& s, std::int64_t i) { return kSwept && s.by_level && s.entries(i) >= Sweep::kFrom; }
 
   double slopes(const float* m, float* c, float* d) const {
     double value = unweighted_slopes(m, c, d);
@@ -57,7 +57,7 @@ class UserLoss {
  private:
   double unweighted_slopes(const float* m, float* c, float* d) const {
     if (!s_.by_level) return Pairs(s_, i_).slopes(loss_, m, c, d);
-    if constexpr (!std::is_same_v<Loss, Logistic>)
+    if constexpr (kSwept)
       if (swept(s_, i_)) {
         Sweep sweep(s_, i_);
         sweep.sort(m, order_);
@@ -68,7 +68,7 @@ class UserLoss {
 
   void unweighted_curvature(const float* m, const float* x, float* h) const {
     if (!s_.by_level) return Pairs(s_, i_).curvature(loss_, m, x, h);
-    if constexpr (!std::is_same_v<Loss, Logistic>)
+    if constexpr (kSwept)
       if (swept(s_, i_)) return Sweep(s_, i_).curvature(loss_, m, order_, x, h);
     Levels(s_, i_).curvature(loss_, m, x, h);
   }

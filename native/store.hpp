@@ -2,15 +2,16 @@
 //
 //   entry e in [start[i], start[i+1])   item[e] was seen by user i; scalars per (user, item) live in arrays over e
 //   levels    a user's entries are sorted by level, lowest first; level l ends at local index level_end[l]; every
-//             entry is preferred to every entry of a lower level. No pair is ever written down.
-//   pairs     (winner, loser) as local indices into the user's entries, with a weight or 1
+//             entry is preferred to every entry of a lower level. No pair is ever written down. level_rating[l] is by
+//             how much its ratings exceed the user's lowest
+//   pairs     (winner, loser) as local indices into the user's entries, with a weight or 1 and, for losses that ask
+//             for it, the gap between their ratings
 //   columns   the transpose: the entries of each item, in blocks of consecutive users so that the rows of U and the
 //             scalars which a block touches stay in cache
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -31,10 +32,12 @@ struct Store {
 
   std::vector<std::int64_t> level_start;  // by level: user i's ends are level_end[level_start[i] .. level_start[i+1])
   std::vector<std::int32_t> level_end;
+  std::vector<float> level_rating;
 
   std::vector<std::int64_t> pair_start;
   std::vector<std::uint32_t> winner, loser;
   std::vector<float> weight;  // empty: all 1
+  std::vector<float> gap;     // empty: not known
 
   std::vector<std::int64_t> item_count;    // users who saw each item
   std::int32_t user_block = 1;             // users in a block
@@ -58,29 +61,16 @@ inline std::vector<std::int64_t> run_starts(const std::int32_t* key, std::int64_
 }
 
 // Lists that threads make for one user after another, joined in the order of users; start is where each user's begins.
+template <class T>
 class UserLists {
  public:
+  static constexpr std::int64_t kUsers = 64;  // whose lists are one vector until they are joined
+
   explicit UserLists(std::int64_t n_users) : start(n_users + 1, 0), part_((n_users + kUsers - 1) / kUsers) {}
 
-  // Calls make(thread, user, list) for every user; it appends the user's own to the list.
-  template <class Make>
-  static void fill(std::initializer_list<UserLists*> all, std::int64_t n_users, int n_threads, Make&& make) {
-    for_ranges(n_threads, n_users, kUsers, [&](int thread, std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) {
-        make(thread, i);
-        for (UserLists* one : all) one->start[i + 1] = static_cast<std::int64_t>(one->of(i).size());
-      }
-    });
-    for (UserLists* one : all) one->join(n_threads);
-  }
-
-  std::vector<std::int32_t>& of(std::int64_t user) { return part_[user / kUsers]; }
-
-  std::vector<std::int64_t> start;
-  std::vector<std::int32_t> joined;
-
- private:
-  static constexpr std::int64_t kUsers = 64;
+  // What a user's own is appended to, users in order; then end_of(user).
+  std::vector<T>& of(std::int64_t user) { return part_[user / kUsers]; }
+  void end_of(std::int64_t user) { start[user + 1] = static_cast<std::int64_t>(of(user).size()); }
 
   void join(int n_threads) {
     std::vector<std::int64_t> before(part_.size() + 1, 0);
@@ -90,12 +80,28 @@ class UserLists {
     for (std::size_t i = 1; i < start.size(); ++i) start[i] += before[(i - 1) / kUsers];
     for_ranges(n_threads, static_cast<std::int64_t>(part_.size()), 1, [&](int, std::int64_t k, std::int64_t) {
       std::copy(part_[k].begin(), part_[k].end(), joined.begin() + before[k]);
-      std::vector<std::int32_t>().swap(part_[k]);
+      std::vector<T>().swap(part_[k]);
     });
   }
 
-  std::vector<std::vector<std::int32_t>> part_;
+  std::vector<std::int64_t> start;
+  std::vector<T> joined;
+
+ private:
+  std::vector<std::vector<T>> part_;
 };
+
+// Calls make(thread, user) for every user, which appends to the lists; then joins them.
+template <class Make, class... T>
+void make_lists(std::int64_t n_users, int n_threads, Make&& make, UserLists<T>&... lists) {
+  for_ranges(n_threads, n_users, UserLists<int>::kUsers, [&](int thread, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      make(thread, i);
+      (lists.end_of(i), ...);
+    }
+  });
+  (lists.join(n_threads), ...);
+}
 
 inline void build_columns(Store& s, int n_threads) {
   s.column_start.resize(static_cast<std::int64_t>(s.n_blocks()) * s.n_items + 1);
@@ -158,9 +164,10 @@ inline Store store_from_ratings(std::int32_t n_users, std::int32_t n_items, std:
     }
   };
   const std::vector<std::int64_t> row = detail::run_starts(user, n, n_users);
-  detail::UserLists items(n_users), ends(n_users);
+  detail::UserLists<std::int32_t> items(n_users), ends(n_users);
+  detail::UserLists<float> ratings(n_users);
   std::vector<std::vector<Rated>> buffer(n_threads);
-  detail::UserLists::fill({&items, &ends}, n_users, n_threads, [&](int thread, std::int64_t i) {
+  auto sort_user = [&](int thread, std::int64_t i) {
     std::vector<Rated>& rated = buffer[thread];
     rated.clear();
     for (std::int64_t e = row[i]; e < row[i + 1]; ++e) rated.push_back({rating[e], item[e]});
@@ -169,13 +176,18 @@ inline Store store_from_ratings(std::int32_t n_users, std::int32_t n_items, std:
     if (first == last || first->rating == (last - 1)->rating) return;
     for (auto at = first; at != last; ++at) {
       items.of(i).push_back(at->item);
-      if (at + 1 == last || at[1].rating != at->rating) ends.of(i).push_back(static_cast<std::int32_t>(at + 1 - first));
+      if (at + 1 == last || at[1].rating != at->rating) {
+        ends.of(i).push_back(static_cast<std::int32_t>(at + 1 - first));
+        ratings.of(i).push_back(static_cast<float>(at->rating - first->rating));
+      }
     }
-  });
+  };
+  detail::make_lists(n_users, n_threads, sort_user, items, ends, ratings);
   s.start = std::move(items.start);
   s.item = std::move(items.joined);
   s.level_start = std::move(ends.start);
   s.level_end = std::move(ends.joined);
+  s.level_rating = std::move(ratings.joined);
   for (std::int64_t i = 0; i < n_users; ++i)
     for (std::int64_t l = s.level_start[i] + 1; l < s.level_start[i + 1]; ++l)
       s.n_comparisons += std::int64_t{s.level_end[l] - s.level_end[l - 1]} * s.level_end[l - 1];
@@ -183,10 +195,10 @@ inline Store store_from_ratings(std::int32_t n_users, std::int32_t n_items, std:
   return s;
 }
 
-// Comparisons (user, winner, loser) one by one, users in order; weight may be null.
+// Comparisons (user, winner, loser) one by one, users in order; weight and gap may be null.
 inline Store store_from_pairs(std::int32_t n_users, std::int32_t n_items, std::int64_t n, const std::int32_t* user,
                               const std::int32_t* winner, const std::int32_t* loser, const float* weight,
-                              int n_threads) {
+                              const float* gap, int n_threads) {
   Store s;
   s.n_users = n_users;
   s.n_items = n_items;
@@ -195,10 +207,11 @@ inline Store store_from_pairs(std::int32_t n_users, std::int32_t n_items, std::i
   s.winner.resize(n);
   s.loser.resize(n);
   if (weight) s.weight.assign(weight, weight + n);
+  if (gap) s.gap.assign(gap, gap + n);
   constexpr std::uint32_t kUnseen = 0xFFFFFFFF;
-  detail::UserLists items(n_users);
+  detail::UserLists<std::int32_t> items(n_users);
   std::vector<std::vector<std::uint32_t>> numbers(n_threads);
-  detail::UserLists::fill({&items}, n_users, n_threads, [&](int thread, std::int64_t i) {
+  auto number_user = [&](int thread, std::int64_t i) {
     std::vector<std::uint32_t>& local = numbers[thread];  // every item's number among the user's
     local.resize(n_items, kUnseen);
     std::vector<std::int32_t>& seen = items.of(i);
@@ -217,7 +230,8 @@ inline Store store_from_pairs(std::int32_t n_users, std::int32_t n_items, std::i
       s.loser[t] = local[loser[t]];
     }
     for (std::size_t l = before; l < seen.size(); ++l) local[seen[l]] = kUnseen;
-  });
+  };
+  detail::make_lists(n_users, n_threads, number_user, items);
   s.start = std::move(items.start);
   s.item = std::move(items.joined);
   detail::finish(s, n_threads);

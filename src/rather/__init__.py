@@ -4,7 +4,11 @@ Many users, each saying "I would rather have j than k" a few times; out comes a 
 learned together through a low-rank model.
 """
 
+from typing import Any
+
 from .altsvm import AltSVM
+from .baselines.differences import Differences
+from .baselines.lcr import LCR
 from .comparisons import Comparisons
 from .errors import FileError, InputError, NotFittedError
 from .factors import FactorModel
@@ -18,11 +22,13 @@ from .tables import Table
 
 __version__ = "0.1.0"
 
-ESTIMATORS = {"AltSVM": AltSVM}  # what a model file may name
+ESTIMATORS: dict[str, Any] = {"AltSVM": AltSVM, "Differences": Differences, "LCR": LCR}  # what a model file may name
 
 __all__ = [
+    "LCR",
     "AltSVM",
     "Comparisons",
+    "Differences",
     "FactorModel",
     "FileError",
     "InputError",

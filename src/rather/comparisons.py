@@ -342,7 +342,7 @@ class Comparisons:
             size, n_threads = (self.n_users, self.n_items), threads(None)
             if self._pairs is not None:
                 p = self._pairs
-                self._store = core.store_from_pairs(*size, p.user, p.winner, p.loser, p.weight, n_threads)
+                self._store = core.store_from_pairs(*size, p.user, p.winner, p.loser, p.weight, p.gap, n_threads)
             else:
                 r = self._levels
                 assert r is not None

@@ -54,7 +54,7 @@ class FoldInModel(FactorModel):
         items, codes = np.unique(np.concatenate((winner, loser)), return_inverse=True)
         codes = codes.reshape(-1).astype(np.int32)
         w, x = codes[: len(winner)].copy(), codes[len(winner) :].copy()
-        store = core.store_from_pairs(1, len(items), np.zeros(len(w), np.int32), w, x, None, 1)
+        store = core.store_from_pairs(1, len(items), np.zeros(len(w), np.int32), w, x, None, None, 1)
         rule, ones = self.user_rule_, np.ones(len(items), np.float32)
         scaled = Scales(rule.ridge_shape(np.array([len(items)])), ones, rule.weight(np.array([len(w)])))
         problem = Problem(store, rank=self.rank_, loss=self.loss_, bias=True, scales=scaled, n_threads=1)

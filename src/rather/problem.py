@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .native import LOSSES, FloatArray, core, factor
+from .native import GAP_LOSSES, LOSSES, FloatArray, core, factor
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Problem:
         self.store = store
         self.rank = rank
         self.loss_name = loss
-        self.loss = LOSSES[loss]
+        self.loss = {**LOSSES, **GAP_LOSSES}[loss]
         self.delta = 0.0  # smoothing of the hinge
         self.bias = bias
         self.scales = scales

@@ -1,0 +1,1 @@
+"""Other people's methods, to compare with."""
