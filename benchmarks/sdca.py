@@ -2,7 +2,8 @@
 
     python benchmarks/sdca.py [--threads 1 2 4 8 16]
 
-The authors' program makes 0.8 million updates a second and core on a 2.8 GHz Xeon with AVX-512.
+The authors' program makes 0.8 million updates a second and core on a 2.8 GHz Xeon with AVX-512. What the machine itself
+gains from its threads is measured beside: fused multiply-adds in registers.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def main() -> None:
     problem = model._problem(comparisons.store, model._scales(comparisons)[0])
     scaled = problem.scales.user_weight
     rows = []
+    machine = core.most_flops(options.threads[0])
     for n_threads in options.threads:
         start.uniform(problem, 0)
         alpha, beta = (np.zeros(len(comparisons), np.float32) for _ in range(2))
@@ -61,6 +63,7 @@ def main() -> None:
                 "threads": n_threads,
                 "million updates a second": rate / 1e6,
                 "speed-up": rate / (rows[0]["million updates a second"] * 1e6) if rows else 1.0,
+                "speed-up of fused multiply-adds": core.most_flops(n_threads) / machine,
                 "over the authors', a core": rate / n_threads / AUTHORS_UPDATES,
             }
         )

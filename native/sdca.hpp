@@ -162,12 +162,43 @@ struct HalfReport {
   double loss = 0, ridge = 0, gap = 0, gap_before = 0;
 };
 
+// Draws comparisons uniformly with replacement and updates each. A comparison's rows and dual are asked for some
+// updates before they are needed: they lie anywhere in memory, or in the cache of another core.
+template <class Fetch, class Update>
+void draw_and_update(const Store& s, const Numbering& number, std::int64_t updates, Draws draws, Fetch&& fetch,
+                     Update&& update) {
+  constexpr std::int64_t kAhead = 4;
+  struct Drawn {
+    std::int64_t t;
+    Comparison at;
+  } waiting[kAhead];
+  for (std::int64_t step = 0; step < updates + kAhead; ++step) {
+    Drawn& slot = waiting[step % kAhead];
+    if (step >= kAhead) update(slot.t, slot.at);
+    if (step < updates) {
+      std::int64_t t = draws.below(s.n_comparisons);
+      slot = {t, number[t]};
+      fetch(slot.t, slot.at);
+    }
+  }
+}
+
+template <bool Write>
+void fetch_row(const float* row, std::int64_t ld) {
+  for (std::int64_t k = 0; k < ld; k += kRowPad) __builtin_prefetch(row + k, Write);
+}
+
 template <class Loss>
 void user_updates(const Loss&, const Store& s, const Numbering& number, const float* p, const float* V, float* U,
                   float* alpha, std::int64_t ld, std::int64_t free, std::int64_t updates, Draws draws) {
-  for (std::int64_t step = 0; step < updates; ++step) {
-    std::int64_t t = draws.below(s.n_comparisons);
-    Comparison at = number[t];
+  auto fetch = [&](std::int64_t t, const Comparison& at) {
+    const std::int32_t* items = s.item.data() + s.start[at.user];
+    __builtin_prefetch(alpha + t, 1);
+    fetch_row<true>(U + at.user * ld, ld);
+    fetch_row<false>(V + items[at.winner] * ld, ld);
+    fetch_row<false>(V + items[at.loser] * ld, ld);
+  };
+  draw_and_update(s, number, updates, draws, fetch, [&](std::int64_t t, const Comparison& at) {
     const std::int32_t* items = s.item.data() + s.start[at.user];
     const float *vj = V + items[at.winner] * ld, *vk = V + items[at.loser] * ld;
     float* u = U + at.user * ld;
@@ -186,16 +217,21 @@ void user_updates(const Loss&, const Store& s, const Numbering& number, const fl
     Lanes delta = splat(static_cast<float>((after - before) / p[at.user]));
     for (std::int64_t k = 0; k < ld; k += kLanes) store(u + k, load(u + k) + delta * (load(vj + k) - load(vk + k)));
     u[free] = fixed;
-  }
+  });
 }
 
 template <class Loss>
 void item_updates(const Loss&, const Store& s, const Numbering& number, const ItemRidge& ridge, const float* U,
                   const float* uu, float* V, float* beta, std::int64_t updates, Draws draws) {
   const std::int64_t ld = ridge.ld, free = ridge.free;
-  for (std::int64_t step = 0; step < updates; ++step) {
-    std::int64_t t = draws.below(s.n_comparisons);
-    Comparison at = number[t];
+  auto fetch = [&](std::int64_t t, const Comparison& at) {
+    const std::int32_t* items = s.item.data() + s.start[at.user];
+    __builtin_prefetch(beta + t, 1);
+    fetch_row<false>(U + at.user * ld, ld);
+    fetch_row<true>(V + items[at.winner] * ld, ld);
+    fetch_row<true>(V + items[at.loser] * ld, ld);
+  };
+  draw_and_update(s, number, updates, draws, fetch, [&](std::int64_t t, const Comparison& at) {
     const std::int32_t* items = s.item.data() + s.start[at.user];
     std::int32_t j = items[at.winner], k = items[at.loser];
     float *vj = V + j * ld, *vk = V + k * ld;
@@ -216,7 +252,7 @@ void item_updates(const Loss&, const Store& s, const Numbering& number, const It
     }
     vj[free] = bj;
     vk[free] = bk;
-  }
+  });
 }
 
 // Divides the updates among the threads; each draws from its own stream.
