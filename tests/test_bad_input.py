@@ -189,6 +189,9 @@ NUMBERS = {
     "bad choice": (lambda b: menus(chosen=[1, 2, 0]), "'chosen'", "row 1", "2"),
     "missing menu": (lambda b: menus(menu=[7, None, 7]), "column 'menu'", "row 1", "missing"),
     "no clicks per user": (lambda b: Comparisons.from_clicks({"user": [1], "item": [1]}, per_user=0), "per_user", "0"),
+    "no unseen items": (lambda b: Comparisons.from_clicks({"user": [1], "item": [1]}, unseen=0), "unseen", "0"),
+    "two ways to draw from clicks": (
+        lambda b: Comparisons.from_clicks({"user": [1], "item": [1]}, per_user=5, unseen=5), "per_user", "unseen"),
     "negative seed of clicks": (lambda b: Comparisons.from_clicks({"user": [1], "item": [1]}, seed=-1), "seed", "-1"),
     "clicks on everything": (
         lambda b: Comparisons.from_clicks({"user": [1, 1], "item": ["A", "B"]}), "every user clicked every item"),
@@ -217,7 +220,7 @@ PARAMETERS = {
     for name, value in [
         ("rank", 0), ("rank", -1), ("rank", 1.5), ("rank", True), ("rank", 10**6), ("rank", "5"),
         ("reg", 0), ("reg", -1), ("reg", float("nan")), ("reg", float("inf")), ("reg", "auto"),
-        ("loss", "absolute"), ("solver", "adam"), ("start", "zero"), ("max_iter", 0), ("tol", -1), ("tol", None),
+        ("loss", "absolute"), ("solver", "adam"), ("start", "zero"), ("max_iter", 0), ("tol", -1), ("tol", "x"),
         ("n_threads", 0), ("seed", -1), ("seed", 1.0), ("item_power", -1), ("user_power", 3), ("balance", 2),
         ("bias", 0), ("bias", -2.0), ("bias", None), ("callback", "print"),
     ]

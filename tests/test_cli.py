@@ -99,8 +99,9 @@ def test_help_states_the_defaults_and_choices_of_the_model(run):
     """What the help of fit says about the model's parameters is what the model does."""
     out = " ".join(run("fit", "--help")[1].split())
     defaults = AltSVM().get_params()
-    for option in ("rank", "max_iter", "tol"):
+    for option in ("rank", "max_iter"):
         assert re.search(rf"--{option.replace('_', '-')} \w [^()]*\({defaults[option]:g}\)", out)
+    assert f"({altsvm.TOL:g}; clicks {altsvm.CLICKS_TOL:g})" in " ".join(out.split())
     assert "--loss {" + ",".join(native.LOSSES) + "}" in out and f"({defaults['loss']})" in out
     assert "--solver {" + ",".join(altsvm.SOLVERS) + "}" in out and f"({defaults['solver']})" in out
 
@@ -259,6 +260,8 @@ def test_rank_column_and_settings(document, files, tmp_path):
     assert kept["comparisons"] == len(Comparisons.from_ratings(read_file(files["ratings"]), keep="largest-gap"))
     drawn = document("fit", files["clicks"], "--out", tmp_path / "m", "--per-user", 7)
     assert drawn["comparisons"] == 7 * drawn["users"]
+    against = document("fit", files["clicks"], "--out", tmp_path / "m", "--unseen", 2)
+    assert against["comparisons"] == len(Comparisons.from_clicks(read_file(files["clicks"]), unseen=2))
 
 
 def test_a_column_called_weight_or_tie_is_one(document, tmp_path):

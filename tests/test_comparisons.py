@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rather import Comparisons
+from rather.native import core
 
 MAKERS = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 VOTES = {"user": ["bob", "ann", "bob"], "winner": ["C", "A", "A"], "loser": ["A", "B", "B"]}
@@ -237,6 +238,66 @@ def test_clicks_depend_on_the_seed_alone():
     )
     np.testing.assert_array_equal(np.c_[a.user, a.winner, a.loser], np.c_[b.user, b.winner, b.loser])
     assert not np.array_equal(a.winner, c.winner)
+
+
+def test_clicks_against_unseen_items():
+    """Every click is compared with that many items not clicked, or all; who clicked everything says nothing."""
+    made = Comparisons.from_clicks(CLICKS, unseen=1)
+    assert not made.written and made.against_unseen and made.implied and made.ratings is None
+    found = triples(made)
+    assert set(found.values()) == {1} and Counter(user for user, *_ in found) == {"a": 2, "b": 2}
+    everything = Comparisons.from_clicks(CLICKS, unseen=100)
+    expected = {("a", w, x): 1 for w in (1, 2) for x in (3, 4)} | {("b", w, x): 1 for w in (3, 4) for x in (1, 2)}
+    assert triples(everything) == expected and len(everything) == 8
+    assert len(Comparisons.from_clicks(CLICKS)) == 4  # a quarter of four items
+
+
+def test_unseen_items_are_drawn_by_popularity():
+    """One unseen item a user: the chances go as the number of clicks to the power 3/4."""
+    popular = [(f"fan {k} of {j}", j) for j, n in ((1, 1), (2, 16), (3, 81)) for k in range(n)]
+    crowd = [(f"u{k}", 0) for k in range(6000)]
+    made = Comparisons.from_clicks(columns(popular + crowd, "user", "item"), unseen=1, seed=2)
+    lost = Counter(loser for user, winner, loser in triples(made) if winner == 0)
+    for j, weight in ((1, 1), (2, 8), (3, 27)):
+        assert lost[j] / 6000 == pytest.approx(weight / 36, abs=0.025)
+
+
+def test_unseen_items_are_drawn_whatever_the_weights():
+    """All but one of many items of very unequal weight are drawn, each once, the same by any number of threads."""
+    n_items = 300
+    start, seen = np.zeros(9, np.int64), np.empty(0, np.int32)
+    weight = np.where(np.arange(n_items) < 3, 1e9, 1.0)
+    wanted, place = np.full(8, n_items - 1), np.arange(8) * (n_items - 1)
+    drawn = []
+    for n_threads in (1, 3):
+        item = np.full(8 * (n_items - 1), -1, np.int32)
+        core.sample_unseen(start, seen, weight, wanted, place, 5, item, n_threads)
+        drawn.append(item.reshape(8, -1))
+    np.testing.assert_array_equal(*drawn)
+    assert all((np.diff(row) > 0).all() and {0, 1, 2} <= set(row.tolist()) for row in drawn[0])
+
+
+def test_split_of_clicks():
+    """By items, held-out clicks meet newly drawn items, none ever clicked; by pairs, the unseen items stay the same."""
+    rng = np.random.default_rng(0)
+    items = np.concatenate([rng.permutation(40)[:10] for _ in range(20)])
+    clicks = {"user": np.repeat(np.arange(20), 10), "item": items}
+    made = Comparisons.from_clicks(clicks, unseen=8)
+    clicked = set(zip(clicks["user"].tolist(), clicks["item"].tolist(), strict=True))
+    for by in ("items", "pairs"):
+        train, test = made.split(0.3, seed=1, by=by)
+        won = [{(user, winner) for user, winner, _ in triples(part)} for part in (train, test)]
+        assert won[0] and won[1] and not won[0] & won[1] and won[0] | won[1] == clicked
+        assert all((user, loser) not in clicked for user, _, loser in triples(test))
+        if by == "items":
+            assert set(zip(train.clicks.user.tolist(), train.clicks.item.tolist(), strict=True)) == won[0]
+            assert np.bincount(test.clicks.user).tolist() == [3] * 20
+        else:
+            kept = [{(user, loser) for user, _, loser in triples(part)} for part in (train, made)]
+            assert kept[0] <= kept[1] and len(train) + len(test) == len(made)
+    train, test = Comparisons.from_clicks(clicks, per_user=30).hold_out(0.3, seed=1)
+    assert len(train) == len(test) == 600
+    assert not {(user, winner) for user, winner, _ in triples(train)} & {t[:2] for t in triples(test)}
 
 
 # -- parts ------------------------------------------------------------------------------------------------------------

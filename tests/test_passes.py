@@ -24,12 +24,19 @@ def ratings(rng, sizes, n_items, levels):
     return Comparisons.from_ratings({"user": user, "item": item, "rating": rng.integers(0, levels, len(user))})
 
 
+def clicks(rng, sizes, n_items):
+    user = np.repeat(np.arange(len(sizes) + 1), [*sizes, n_items])  # the last one clicks everything
+    item = np.concatenate([rng.permutation(n_items)[:n] for n in [*sizes, n_items]])
+    return Comparisons.from_clicks({"user": user, "item": item}, unseen=330)
+
+
 KINDS = {
     "votes": lambda rng: votes(rng, weighted=False),
     "weighted votes": lambda rng: votes(rng, weighted=True),
     "short ratings": lambda rng: ratings(rng, [1, 2, 17, 40, 63], 70, 5),
     "long ratings, swept": lambda rng: ratings(rng, [330, 10, 400], 450, 7),
     "rankings, swept": lambda rng: ratings(rng, [350, 20], 400, 10**6),
+    "clicks, swept": lambda rng: clicks(rng, [3, 1, 90, 370], 400),
 }
 
 

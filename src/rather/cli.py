@@ -114,7 +114,8 @@ def _parser() -> Parser:
     _add_file(fit)
     fit.add_argument("--out", required=True, metavar="MODEL", help="file to save the model to")
     fit.add_argument("--keep", choices=("all", "largest-gap"), help="which pairs of ratings to use (all)")
-    fit.add_argument("--per-user", type=int, metavar="N", help="comparisons to draw from a user's clicks (1000)")
+    fit.add_argument("--unseen", type=int, metavar="N", help="items to compare clicks with (a quarter, at most 1000)")
+    fit.add_argument("--per-user", type=int, metavar="N", help="or: pairs to draw of a click and another item")
     fit.add_argument("--quiet", action="store_true", help="print nothing but errors")
     model = fit.add_argument_group("model")
     model.add_argument("--rank", type=int, metavar="R", help="length of the vectors (64)")
@@ -125,7 +126,7 @@ def _parser() -> Parser:
     model.add_argument("--no-bias", dest="bias", action="store_const", const=False, help="no global part in the scores")
     model.add_argument("--solver", choices=("newton", "sdca"), help="(newton)")
     model.add_argument("--max-iter", type=int, metavar="N", help="rounds at most (30)")
-    model.add_argument("--tol", type=float, metavar="X", help="gap to stop at (0.0003)")
+    model.add_argument("--tol", type=float, metavar="X", help="gap to stop at (0.0003; clicks 0.1)")
     model.add_argument("--threads", dest="n_threads", type=int, metavar="N", help="(all cores)")
     model.add_argument("--seed", type=int, metavar="S", help="(0)")
     model.add_argument(

@@ -38,10 +38,10 @@ FORMATS = {
     "menus": Format("from_menus", ("user", "menu", "item", "chosen")),
     "ratings": Format("from_ratings", ("user", "item", "rating"), settings=("keep",), metrics=("ndcg", "accuracy")),
     "rankings": Format("from_rankings", ("user", "item", "rank")),
-    "clicks": Format("from_clicks", ("user", "item"), settings=("per_user",), metrics=("precision",)),
+    "clicks": Format("from_clicks", ("user", "item"), settings=("per_user", "unseen"), metrics=("precision",)),
 }
 COLUMNS = ("user", "winner", "loser", "weight", "tie", "item", "rating", "menu", "chosen", "rank")
-SETTINGS = ("keep", "per_user")
+SETTINGS = ("keep", "per_user", "unseen")
 PARAMETERS = ("rank", "reg", "loss", "bias", "solver", "max_iter", "tol", "n_threads", "seed", "checkpoint")
 METRICS = ("ndcg", "precision", "accuracy")
 

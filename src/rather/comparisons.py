@@ -30,6 +30,7 @@ from .pairs import (
 )
 
 LARGEST_RATING = 1e30  # so that single precision holds differences
+MOST_UNSEEN = 1000  # if the number is not given: with that or a quarter, held-out clicks came out best for their cost
 LARGEST_WEIGHT = 1e6  # so that single precision holds the squares of sums
 
 
@@ -269,7 +270,7 @@ class Comparisons:
         item: str = "item",
         per_user: int | None = None,
         seed: int = 0,
-        unseen: int = 500,
+        unseen: int | None = None,
     ) -> Comparisons:
         """Clicks (or plays, purchases): a user prefers what they clicked to what they did not.
 
@@ -284,13 +285,15 @@ class Comparisons:
             drawn uniformly with replacement.
         seed : int
             Of the draws.
-        unseen : int
+        unseen : int, optional
             Every clicked item is compared with as many items that the user did not click, popular ones drawn more
-            often. These comparisons are never stored one by one.
+            often; None: a quarter of all items, at most 1000. These comparisons are never stored one by one.
         """
-        if per_user is not None:
-            number("per_user", per_user, at_least=1, integer=True)
-        number("unseen", unseen, at_least=1, integer=True)
+        for name, value in (("per_user", per_user), ("unseen", unseen)):
+            if value is not None:
+                number(name, value, at_least=1, integer=True)
+        if per_user is not None and unseen is not None:
+            raise InputError("per_user and unseen are two ways to draw from clicks; give one of them")
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
         got = frames.columns(frame, {"user": user, "item": item})
         users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
@@ -359,6 +362,11 @@ class Comparisons:
         """What implies the comparisons that are not held one by one: ratings, or clicks (1) and unseen items (0)."""
         return None if self.written else self._levels
 
+    @property
+    def against_unseen(self) -> bool:
+        """Whether the comparisons are of every click with items that were not clicked."""
+        return self.clicks is not None and not self.written
+
     def pairs(self) -> Pairs:
         """The comparisons one by one. Those implied by ratings or clicks are written down for the occasion."""
         if self._pairs is not None:
@@ -411,9 +419,9 @@ class Comparisons:
             train, test_part = (source.take(rows) for rows in (~held, held))
             kept = None if self._pairs is None else largest_gaps(train, self.n_users, seed)
             return self._like(ratings=train, pairs=kept), self._like(ratings=test_part)
-        if self.clicks is not None and self.levels is not None:  # a click's comparisons go together: none is written
+        if self.against_unseen and self.levels is not None:  # a click's comparisons go together: none is written
             click = self.levels.rating > 0
-            held = click if users is None else click & users[self.levels.user]
+            held = click.copy() if users is None else click & users[self.levels.user]
             held[held] = rng.random(int(held.sum())) < test
             train, test_part = self.levels.take(~held), self.levels.take(held | ~click)
             return self._like(levels=train, clicks=self.clicks), self._like(levels=test_part)
@@ -470,7 +478,8 @@ def _drawn(clicks: Clicks, seen: Clicks, n_users: int, n_items: int, rule: Click
     """Comparisons of clicks with items not seen, as arguments of :class:`Comparisons`."""
     made: dict[str, Any] = {"clicks": clicks, "click_rule": rule}
     if rule.per_user is None:
-        return made | {"levels": drawn_levels(clicks, seen, n_users, n_items, rule.unseen, rule.seed)}
+        unseen = rule.unseen or min(MOST_UNSEEN, -(-n_items // 4))
+        return made | {"levels": drawn_levels(clicks, seen, n_users, n_items, unseen, rule.seed)}
     return made | {"pairs": drawn_pairs(clicks, seen, n_users, n_items, rule.per_user, rule.seed)}
 
 

@@ -40,7 +40,7 @@ class ClickRule:
     """How comparisons are drawn from clicks: ``per_user`` pairs, or every click against ``unseen`` other items."""
 
     per_user: int | None
-    unseen: int
+    unseen: int | None
     seed: int
 
 
