@@ -8,6 +8,7 @@ from typing import Any
 
 from .altsvm import AltSVM
 from .baselines.differences import Differences
+from .baselines.global_ranking import Global
 from .baselines.lcr import LCR
 from .comparisons import Comparisons
 from .errors import FileError, InputError, NotFittedError
@@ -22,7 +23,9 @@ from .tables import Table
 
 __version__ = "0.1.0"
 
-ESTIMATORS: dict[str, Any] = {"AltSVM": AltSVM, "Differences": Differences, "LCR": LCR}  # what a model file may name
+ESTIMATORS: dict[str, Any] = {
+    kind.__name__: kind for kind in (AltSVM, Differences, Global, LCR)
+}  # what a file may name
 
 __all__ = [
     "LCR",
@@ -31,6 +34,7 @@ __all__ = [
     "Differences",
     "FactorModel",
     "FileError",
+    "Global",
     "InputError",
     "Model",
     "NotFittedError",

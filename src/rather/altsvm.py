@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import time
-import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,13 +14,13 @@ from . import start
 from .calibration import calibrate
 from .checkpoint import Checkpoint, Saved
 from .comparisons import Comparisons, as_comparisons
-from .errors import InputError, number, one_of
+from .errors import InputError, check_fit_params, number, one_of
 from .estimator import Estimator
 from .native import LOSSES, threads
 from .newcomers import FoldInModel
 from .newton import Newton
 from .problem import Problem, Scales, UserRule, scales
-from .progress import Progress
+from .rounds import run_rounds
 from .sdca import Sdca
 
 SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
@@ -158,7 +156,6 @@ class AltSVM(Estimator, FoldInModel):
         self._check_params()
         began = time.perf_counter()
         comparisons = as_comparisons(comparisons, y)
-        self._tol = self.tol if self.tol is not None else CLICKS_TOL if comparisons.against_unseen else TOL
         scaled, self.user_rule_ = self._scales(comparisons)
         checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
         saved = checkpoint.read() if checkpoint is not None else None
@@ -188,9 +185,7 @@ class AltSVM(Estimator, FoldInModel):
         return factor
 
     def _scales(self, comparisons: Comparisons) -> tuple[Scales, UserRule]:
-        balance = self.balance
-        if balance is None:
-            balance = 0.5 if comparisons.implied else 0.0
+        balance = comparisons.balance if self.balance is None else self.balance
         return scales(comparisons.store, user_power=self.user_power, item_power=self.item_power, balance=balance)
 
     def _problem(self, store: Any, scaled: Scales, factor: float | None = None) -> Problem:
@@ -216,42 +211,17 @@ class AltSVM(Estimator, FoldInModel):
         saved: Saved | None,
     ) -> None:
         solver = SOLVERS[self.solver](problem, self.seed)
-        self.history_: list[dict[str, float]] = []
+        history: list[dict[str, float]] = []
         if saved is not None:
-            self.history_ = saved.resume(solver)
+            history = saved.resume(solver)
         elif not (self.warm_start and self._warm_start(problem, comparisons)):
             STARTS[self.start](problem, self.seed)
         self.loss_ = self.loss
         self._set_data(comparisons)
         self._set_factors(problem.U, problem.V, problem.rank)
-        self.interrupted_ = False
-        elapsed = self.history_[-1]["seconds"] if self.history_ else 0.0
-        with Progress(self.verbose, f"AltSVM {self.solver}", self.max_iter) as progress:
-            try:
-                while not self._finished():
-                    record = {"round": len(self.history_) + 1, **solver.round()}
-                    record["seconds"] = elapsed + time.perf_counter() - began
-                    if not math.isfinite(record["objective"]):
-                        raise InputError(
-                            f"the objective became {record['objective']} in round {len(self.history_) + 1}: weights or "
-                            "reg are too extreme for single precision; try a larger reg, or weights closer to 1"
-                        )
-                    self.history_.append(record)
-                    if checkpoint is not None:
-                        checkpoint.write(solver, self.history_, self.cv_results_)
-                    progress.show(record)
-                    if self.callback is not None and self.callback(self, record):
-                        break
-            except KeyboardInterrupt:
-                self.interrupted_ = True
-                warnings.warn(
-                    f"fit interrupted after {len(self.history_)} rounds; the model is the best so far", stacklevel=3
-                )
-        self.converged_ = bool(self.history_) and self.history_[-1]["gap"] <= self._tol
-
-    def _finished(self) -> bool:
-        history = self.history_
-        return len(history) >= self.max_iter or (bool(history) and history[-1]["gap"] <= self._tol)
+        tol = self.tol if self.tol is not None else CLICKS_TOL if comparisons.against_unseen else TOL
+        keep = None if checkpoint is None else partial(checkpoint.write, solver, self.cv_results_)
+        run_rounds(self, solver.round, began, tol=tol, title=f"AltSVM {self.solver}", history=history, keep=keep)
 
     def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
         """Take over the factors of the last fit; False if there was none."""
@@ -276,23 +246,16 @@ class AltSVM(Estimator, FoldInModel):
         one_of("loss", self.loss, LOSSES)
         one_of("solver", self.solver, SOLVERS)
         one_of("start", self.start, STARTS)
-        number("max_iter", self.max_iter, at_least=1, integer=True)
-        if self.tol is not None:
-            number("tol", self.tol, at_least=0)
         number("item_power", self.item_power, at_least=0, at_most=2)
         number("user_power", self.user_power, at_least=0, at_most=2)
         if self.balance is not None:
             number("balance", self.balance, at_least=0, at_most=1)
-        number("seed", self.seed, at_least=0, at_most=2**63 - 1, integer=True)
-        if isinstance(self.reg, str):
-            if self.reg != "cv":
-                raise InputError(f"reg is {self.reg!r}; it must be a number above 0, None (a rule) or 'cv'")
-        elif self.reg is not None:
-            number("reg", self.reg, above=0, at_most=1e30)
+        if isinstance(self.reg, str) and self.reg != "cv":
+            raise InputError(f"reg is {self.reg!r}; it must be a number above 0, None (a rule) or 'cv'")
+        reg = None if isinstance(self.reg, str) else self.reg
+        check_fit_params(self.max_iter, self.tol, reg, self.seed, self.callback)
         if not isinstance(self.bias, bool):
             number("bias", self.bias, above=0, at_most=1e30)
         if self.warm_start and self.solver == "sdca":
             raise InputError("warm_start goes with solver='newton': sdca would need the last fit's dual variables too")
-        if self.callback is not None and not callable(self.callback):
-            raise InputError(f"callback is {self.callback!r}; it must be a function of (model, record)")
         threads(self.n_threads)

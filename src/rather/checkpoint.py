@@ -56,7 +56,7 @@ class Checkpoint:
         self._params = json.dumps(kept, sort_keys=True, default=lambda value: value.item())  # numpy's numbers
         self._data = fingerprint(comparisons)
 
-    def write(self, solver: Any, history: list[dict[str, float]], cv_results: list[dict[str, float]]) -> None:
+    def write(self, solver: Any, cv_results: list[dict[str, float]], history: list[dict[str, float]]) -> None:
         problem = solver.problem
         tensors = {"U": problem.U, "V": problem.V, **solver.state()}
         tensors = {name: np.ascontiguousarray(t) for name, t in tensors.items()}

@@ -358,6 +358,11 @@ class Comparisons:
         return self._pairs is not None
 
     @property
+    def balance(self) -> float:
+        """The default weight of a user's N comparisons is N^-balance: implied ones are not N independent answers."""
+        return 0.5 if self.implied else 0.0
+
+    @property
     def levels(self) -> Ratings | None:
         """What implies the comparisons that are not held one by one: ratings, or clicks (1) and unseen items (0)."""
         return None if self.written else self._levels

@@ -9,13 +9,13 @@ from typing import Any
 
 from ..calibration import calibrate
 from ..comparisons import as_comparisons
-from ..errors import number
+from ..errors import check_fit_params, number
 from ..estimator import Estimator
 from ..factors import FactorModel
 from ..native import threads
 from ..newton import Newton
-from .gaps import check_fit_params, gap_problem, require_gaps
-from .rounds import run_rounds
+from ..rounds import run_rounds
+from .gaps import gap_problem, require_gaps
 
 
 class Differences(Estimator, FactorModel):
@@ -112,7 +112,7 @@ class Differences(Estimator, FactorModel):
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._set_data(comparisons)
         self._set_factors(problem.U, problem.V, problem.rank)
-        run_rounds(self, Newton(problem, self.seed).round, began)
+        run_rounds(self, Newton(problem, self.seed).round, began, tol=self.tol)
         twin = Differences(**{**self.get_params(), "reg": self.reg_, "verbose": False, "callback": None})
         self._set_calibration(partial(calibrate, twin, comparisons, self.seed))
         return self

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import start
 from ..comparisons import Comparisons
-from ..errors import InputError, number
+from ..errors import InputError
 from ..problem import Problem, scales
 
 # Times the scale of the bias's ridge. As start's factors: chosen on held-out training data.
@@ -60,14 +60,3 @@ def gap_problem(
     problem.set_reg(start.REG_FACTOR * scale if reg is None else float(reg), BIAS_FACTORS[loss] * bias_scale)
     start.spectral(problem, seed)
     return problem
-
-
-def check_fit_params(max_iter: object, tol: object, reg: object, seed: object, callback: object) -> None:
-    """What the estimators of such problems have in common."""
-    number("max_iter", max_iter, at_least=1, integer=True)
-    number("tol", tol, at_least=0)
-    number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
-    if reg is not None:
-        number("reg", reg, above=0, at_most=1e30)
-    if callback is not None and not callable(callback):
-        raise InputError(f"callback is {callback!r}; it must be a function of (model, record)")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..calibration import calibrate
 from ..comparisons import as_comparisons
-from ..errors import number, one_of
+from ..errors import check_fit_params, number, one_of
 from ..estimator import Estimator
 from ..factors import with_bias
 from ..ids import Codes
@@ -19,9 +19,9 @@ from ..model import Model
 from ..native import GAP_LOSSES, FloatArray, core, factor, threads
 from ..newton import Newton
 from ..problem import Problem
-from .gaps import check_fit_params, gap_problem, require_gaps
+from ..rounds import run_rounds
+from .gaps import gap_problem, require_gaps
 from .lbfgs import LBFGS
-from .rounds import run_rounds
 
 BASE_ROUNDS = 8
 BLOCK = 2**22  # scores at a time in lists
@@ -156,7 +156,7 @@ class LCR(Estimator, Model):
         local = LocalModels(base, self._near_users, self._near_items, len(self._anchors))
         self._U, self._V = local.U, local.V
         descent = LBFGS(local.value_and_gradient, local.start())
-        run_rounds(self, descent.round, began)
+        run_rounds(self, descent.round, began, tol=self.tol)
         local.place(descent.x)  # a step that was interrupted, or found nothing lower, had moved them
         twin = LCR(**{**self.get_params(), "reg": self.reg_, "verbose": False, "callback": None})
         self._set_calibration(partial(calibrate, twin, comparisons, self.seed))
