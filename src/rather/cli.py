@@ -126,7 +126,7 @@ def _parser() -> Parser:
     model.add_argument("--no-bias", dest="bias", action="store_const", const=False, help="no global part in the scores")
     model.add_argument("--solver", choices=("newton", "sdca"), help="(newton)")
     model.add_argument("--max-iter", type=int, metavar="N", help="rounds at most (30)")
-    model.add_argument("--tol", type=float, metavar="X", help="gap to stop at (0.0003; clicks 0.1)")
+    model.add_argument("--tol", type=float, metavar="X", help="gap to stop at (0.0003; clicks 0.02)")
     model.add_argument("--threads", dest="n_threads", type=int, metavar="N", help="(all cores)")
     model.add_argument("--seed", type=int, metavar="S", help="(0)")
     model.add_argument(

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from .native import FloatArray, core, factor
 from .problem import Problem, Scales
 
-REG_FACTOR = 1.7
+REG_FACTOR, CLICKS_REG_FACTOR = 1.7, 1.4
 BIAS_FACTOR = 2.0
 
 
