@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rather
-from rather import AltSVM, Comparisons, altsvm, datasets, doctor, native, newton, table_files
+from rather import AltSVM, Comparisons, altsvm, commands, datasets, doctor, native, newton, table_files
 from rather.cli import FORMATS, main
 from rather.table_files import read_file
 
@@ -262,6 +262,17 @@ def test_rank_column_and_settings(document, files, tmp_path):
     assert drawn["comparisons"] == 7 * drawn["users"]
     against = document("fit", files["clicks"], "--out", tmp_path / "m", "--unseen", 2)
     assert against["comparisons"] == len(Comparisons.from_clicks(read_file(files["clicks"]), unseen=2))
+
+
+def test_other_models(document, run, files, tmp_path):
+    """--model fits any estimator to what it can learn from; options it does not have are refused."""
+    assert set(commands.MODELS) == set(rather.ESTIMATORS)
+    told = document("fit", files["ratings"], "--out", tmp_path / "m", "--model", "Global")
+    assert told["model"] == "Global" and type(rather.load(tmp_path / "m")) is rather.Global
+    code, _, error = run("fit", files["ratings"], "--out", tmp_path / "m", "--model", "Global", "--rank", 3)
+    assert code == 2 and "Global has no --rank" in error
+    code, _, error = run("fit", files["votes"], "--out", tmp_path / "m", "--model", "LCR")
+    assert code == 2 and "from_ratings" in error
 
 
 def test_a_column_called_weight_or_tie_is_one(document, tmp_path):

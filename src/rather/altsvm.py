@@ -46,9 +46,10 @@ class AltSVM(Estimator, FoldInModel):
     rank : int
         Length of the vectors. With the default ridge a larger rank than needed does no harm but time.
     reg : float, None or "cv"
-        None: 1.7 times (for clicks 1.4 times) the scale of the data, the geometric mean of the typical norms of the rows and the columns of
-        the gradient at zero (see ``rather.start``). "cv": the best of a path of such factors on held-out training data,
-        ratings held out by item. A number is used as it is. The value used is ``reg_``.
+        None: 1.7 times (for clicks 1.4 times) the scale of the data, the geometric mean of the typical norms of the
+        rows and the columns of the gradient at zero (see ``rather.start``). "cv": the best of a path of such factors on
+        held-out training data, ratings and clicks held out by item. A number is used as it is. The value used is
+        ``reg_``.
     loss : {"squared_hinge", "hinge", "logistic"}
         max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
     bias : bool or float

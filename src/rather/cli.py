@@ -117,7 +117,8 @@ def _parser() -> Parser:
     fit.add_argument("--unseen", type=int, metavar="N", help="items to compare clicks with (a quarter, at most 1000)")
     fit.add_argument("--per-user", type=int, metavar="N", help="or: pairs to draw of a click and another item")
     fit.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    model = fit.add_argument_group("model")
+    model = fit.add_argument_group("model", "an option that a model does not have is refused; defaults are AltSVM's")
+    model.add_argument("--model", default="AltSVM", choices=commands.MODELS, help="(AltSVM)")
     model.add_argument("--rank", type=int, metavar="R", help="length of the vectors (64)")
     model.add_argument(
         "--reg", type=_reg, metavar="X|cv", help="regularisation, or cv: tried on held-out data (a rule)"

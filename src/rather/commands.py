@@ -42,6 +42,7 @@ FORMATS = {
 }
 COLUMNS = ("user", "winner", "loser", "weight", "tie", "item", "rating", "menu", "chosen", "rank")
 SETTINGS = ("keep", "per_user", "unseen")
+MODELS = ("AltSVM", "Global", "BPR", "SGD", "Differences", "CofiRank", "LCR", "RobiRank")
 PARAMETERS = ("rank", "reg", "loss", "bias", "solver", "max_iter", "tol", "n_threads", "seed", "checkpoint")
 METRICS = ("ndcg", "precision", "accuracy")
 
@@ -126,7 +127,7 @@ def _as_read(document: Document) -> str:
 
 
 def fit(options: argparse.Namespace) -> Answer:
-    from . import AltSVM
+    from . import ESTIMATORS
     from .whole_files import destination
 
     paths = [Path(p) for p in (options.file, options.out, options.checkpoint) if p is not None]
@@ -145,7 +146,11 @@ def fit(options: argparse.Namespace) -> Answer:
         settings["seed"] = options.seed
     verbose = sys.stderr.isatty() and not (options.json or options.quiet)
     given = {name: getattr(options, name) for name in PARAMETERS if getattr(options, name) is not None}
-    model = AltSVM(verbose=verbose, **given)
+    kind = ESTIMATORS[options.model]
+    for name in set(given) - set(kind._param_names()):
+        option = "no-bias" if name == "bias" else "threads" if name == "n_threads" else name.replace("_", "-")
+        raise InputError(f"{options.model} has no --{option}; leave it out")
+    model = kind(verbose=verbose, **given)
     comparisons = source.comparisons(**settings)
     if verbose:
         print(f"{_as_read(source.about)}\n{comparisons}", file=sys.stderr)
@@ -162,7 +167,8 @@ def fit(options: argparse.Namespace) -> Answer:
         raise KeyboardInterrupt(f"interrupted; the model of {rounds} rounds is saved to {options.out}; {resume}")
     return source.about | {
         "users": comparisons.n_users, "items": comparisons.n_items, "comparisons": len(comparisons),
-        "reg": model.reg_, "rounds": rounds, "converged": model.converged_, "gap": model.history_[-1]["gap"],
+        "model": options.model, "reg": getattr(model, "reg_", None), "rounds": rounds,
+        "converged": model.converged_, "gap": model.history_[-1]["gap"],
         "seconds": time.perf_counter() - began, "out": options.out,
     }, _show_fit  # fmt: skip
 
@@ -170,11 +176,12 @@ def fit(options: argparse.Namespace) -> Answer:
 def _show_fit(document: Document, console: Console) -> None:
     size = f"{document['comparisons']:,} by {document['users']:,} users over {document['items']:,} items"
     rounds = f"{document['rounds']} rounds in {document['seconds']:.1f} seconds"
+    reg = f", reg {document['reg']:.4g}" if document["reg"] is not None else ""
     stopped = "converged" if document["converged"] else "not converged: more with --max-iter"
     _facts(console, {
         "data": _as_read(document),
         "comparisons": size,
-        "fit": f"{rounds}, {stopped} (gap {document['gap']:.1e}, reg {document['reg']:.4g})",
+        "fit": f"{document['model']}, {rounds}, {stopped} (gap {document['gap']:.1e}{reg})",
         "saved": document["out"],
     })  # fmt: skip
     console.print(f"\nNext: rather recommend {document['out']} USER")
