@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -24,83 +25,159 @@ inline void score_pairs(const float* A, const std::int32_t* left, const float* B
 
 namespace detail {
 
-// out[q * width + k] (+)= A_q . B_k for four rows of A and all rows of B, sharing the loads of both.
-template <int NV, bool Add>
-void dots_by_four(const float* const* a, const float* B, std::int64_t n, std::int64_t ld, float* out,
-                  std::int64_t width) {
-  std::int64_t k = 0;
-  for (; k + 4 <= n; k += 4) {
-    Lanes acc[4][4] = {};
-    for (int v = 0; v < NV; ++v) {
-      Lanes x[4];
-      for (int q = 0; q < 4; ++q) x[q] = load(a[q] + v * kLanes);
-      for (int b = 0; b < 4; ++b) {
-        Lanes y = load(B + (k + b) * ld + v * kLanes);
-        for (int q = 0; q < 4; ++q) acc[q][b] += y * x[q];
+// The items of a matrix B packed for products with many rows: panels of kPanel items, coordinate after coordinate, so
+// that a vector of lanes is a coordinate of kLanes items and no sum across lanes is needed.
+class Panels {
+ public:
+  static constexpr int kRows = kLanes == 16 ? 8 : 4, kVectors = 3, kPanel = kVectors * kLanes;
+
+  Panels(const float* B, std::int64_t n_items, std::int64_t ld, int n_threads)
+      : ld_(ld), n_panels_((n_items + kPanel - 1) / kPanel), packed_(n_panels_ * kPanel * ld) {
+    for_ranges(n_threads, n_panels_, 64, [&](int, std::int64_t first, std::int64_t last) {
+      for (std::int64_t j = first * kPanel; j < std::min(n_items, last * kPanel); ++j)
+        for (std::int64_t k = 0; k < ld; ++k)
+          packed_[(j / kPanel) * kPanel * ld + k * kPanel + j % kPanel] = B[j * ld + k];
+    });
+  }
+
+  std::int64_t size() const { return n_panels_; }
+
+  // tile[q][v]: the products of kRows rows with the items of a panel.
+  void multiply(std::int64_t panel, const float* const* rows, Lanes (&tile)[kRows][kVectors]) const {
+    Lanes acc[kRows][kVectors] = {};
+    const float* b = packed_.data() + panel * kPanel * ld_;
+    for (std::int64_t k = 0; k < ld_; ++k, b += kPanel) {
+      Lanes items[kVectors];
+      for (int v = 0; v < kVectors; ++v) items[v] = load(b + v * kLanes);
+      for (int q = 0; q < kRows; ++q) {
+        Lanes x = splat(rows[q][k]);
+        for (int v = 0; v < kVectors; ++v) acc[q][v] += x * items[v];
       }
     }
-    for (int q = 0; q < 4; ++q) {
-      Quad s = sums(acc[q][0], acc[q][1], acc[q][2], acc[q][3]);
-      for (int b = 0; b < 4; ++b) out[q * width + k + b] = Add ? out[q * width + k + b] + s[b] : s[b];
-    }
+    for (int q = 0; q < kRows; ++q)
+      for (int v = 0; v < kVectors; ++v) tile[q][v] = acc[q][v];
   }
-  if (k < n)
-    for (int q = 0; q < 4; ++q) dots_block<NV, Add>(B + k * ld, Direct{}, n - k, ld, a[q], out + q * width + k);
-}
+
+ private:
+  std::int64_t ld_, n_panels_;
+  Aligned<float> packed_;
+};
+
+// The items that may be among the k best of one row, given scores that are right to within `error`.
+class Shortlist {
+ public:
+  struct Item {
+    float score;
+    std::int32_t item;
+    bool operator<(const Item& other) const {  // better comes first
+      return score != other.score ? score > other.score : item < other.item;
+    }
+  };
+
+  void begin(std::int64_t k, float error, const std::int32_t* gone, const std::int32_t* gone_end) {
+    k_ = k;
+    error_ = error;
+    least_ = -std::numeric_limits<float>::infinity();
+    items_.clear();
+    full_ = 2 * k + 64;
+    gone_.assign(gone, gone_end);
+    std::sort(gone_.begin(), gone_.end());
+  }
+
+  float least() const { return least_; }  // no score below it is of interest
+
+  void add(float score, std::int32_t item) {
+    if (score < least_ || std::binary_search(gone_.begin(), gone_.end(), item)) return;
+    items_.push_back({score, item});
+    if (static_cast<std::int64_t>(items_.size()) < full_) return;
+    std::nth_element(items_.begin(), items_.begin() + (k_ - 1), items_.end());
+    least_ = items_[k_ - 1].score - 2 * error_;
+    std::erase_if(items_, [&](const Item& one) { return one.score < least_; });
+    full_ = std::max<std::int64_t>(full_, 2 * items_.size());  // many scores nearly the same: let them come
+  }
+
+  // The k best by their exact scores, best first; fewer where there are fewer.
+  template <class Exact>
+  const std::vector<Item>& best(Exact&& exact) {
+    for (Item& one : items_) one.score = exact(one.item);
+    std::int64_t kept = std::min<std::int64_t>(k_, items_.size());
+    std::partial_sort(items_.begin(), items_.begin() + kept, items_.end());
+    items_.resize(kept);
+    return items_;
+  }
+
+ private:
+  std::int64_t k_ = 0, full_ = 0;
+  float error_ = 0, least_ = 0;
+  std::vector<Item> items_;
+  std::vector<std::int32_t> gone_;
+};
 
 }  // namespace detail
 
 // The k best items of each query row of A: higher score first, equal scores by lower item. Items of query t in
 // excluded[exclude_start[t] .. exclude_start[t+1]) are left out; places that cannot be filled hold item -1.
+//
+// Many queries are screened by a product whose sums run in another order than those of dots(), and so differ in their
+// last bits; what could be among the best in spite of that is scored again.
 inline void best_items(const float* A, const std::int32_t* query, std::int64_t n_queries, const float* B,
                        std::int64_t n_items, std::int64_t ld, std::int64_t k, const std::int64_t* exclude_start,
                        const std::int32_t* excluded, std::int32_t* item, float* score, int n_threads) {
-  constexpr std::int64_t kGroup = 4;
-  struct Candidate {
-    float score;
-    std::int32_t item;
-    bool operator<(const Candidate& other) const {  // better comes first
-      return score != other.score ? score > other.score : item < other.item;
+  using detail::Panels, detail::Shortlist;
+  constexpr std::int64_t kQueries = 64, kMany = 64;  // queries that share a panel while it is in cache
+  auto begin = [&](Shortlist& list, std::int64_t t, float error) {
+    bool some = exclude_start != nullptr;
+    list.begin(k, error, some ? excluded + exclude_start[t] : nullptr,
+               some ? excluded + exclude_start[t + 1] : nullptr);
+  };
+  auto finish = [&](Shortlist& list, std::int64_t t) {
+    const float* a = A + query[t] * ld;
+    const auto& best = list.best([&](std::int32_t j) { return dot(B + j * ld, a, ld); });
+    for (std::int64_t place = 0; place < k; ++place) {
+      bool filled = place < static_cast<std::int64_t>(best.size());
+      item[t * k + place] = filled ? best[place].item : -1;
+      score[t * k + place] = filled ? best[place].score : 0.0f;
     }
   };
-  for_ranges(n_threads, n_queries, kGroup, [&](int, std::int64_t first, std::int64_t last) {
-    std::vector<float> all(kGroup * n_items);
-    std::vector<Candidate> heap;
-    const float* a[kGroup];
-    for (std::int64_t q = 0; q < kGroup; ++q) a[q] = A + query[std::min(first + q, last - 1)] * ld;
-    detail::for_column_blocks(ld, [&]<int NV>(std::int64_t column) {
-      const float* shifted[kGroup];
-      for (std::int64_t q = 0; q < kGroup; ++q) shifted[q] = a[q] + column;
-      if (column == 0)
-        detail::dots_by_four<NV, false>(shifted, B, n_items, ld, all.data(), n_items);
-      else
-        detail::dots_by_four<NV, true>(shifted, B + column, n_items, ld, all.data(), n_items);
+  if (n_queries < kMany) {  // not worth packing B
+    for_ranges(n_threads, n_queries, 1, [&](int, std::int64_t t, std::int64_t) {
+      std::vector<float> all(n_items);
+      Shortlist list;
+      begin(list, t, 0);
+      dots(B, Direct{}, n_items, ld, A + query[t] * ld, all.data());
+      for (std::int64_t j = 0; j < n_items; ++j) list.add(all[j], static_cast<std::int32_t>(j));
+      finish(list, t);
     });
+    return;
+  }
+  // Both sums of ld products are within ld * epsilon / 2 * |a| |b| of the truth, to first order; twice that for safety.
+  const Panels panels(B, n_items, ld, n_threads);
+  double longest = 0;
+  for (std::int64_t j = 0; j < n_items; ++j) longest = std::max(longest, double{dot(B + j * ld, B + j * ld, ld)});
+  for_ranges(n_threads, n_queries, kQueries, [&](int, std::int64_t first, std::int64_t last) {
+    std::vector<Shortlist> lists(last - first);
     for (std::int64_t t = first; t < last; ++t) {
-      float* scores = all.data() + (t - first) * n_items;
-      const float gone = -std::numeric_limits<float>::infinity();
-      if (exclude_start)
-        for (std::int64_t e = exclude_start[t]; e < exclude_start[t + 1]; ++e) scores[excluded[e]] = gone;
-      heap.clear();  // the worst of the best so far on top
-      for (std::int64_t j = 0; j < n_items; ++j) {
-        if (scores[j] == gone) continue;
-        Candidate one{scores[j], static_cast<std::int32_t>(j)};
-        if (static_cast<std::int64_t>(heap.size()) < k) {
-          heap.push_back(one);
-          std::push_heap(heap.begin(), heap.end());
-        } else if (one < heap.front()) {
-          std::pop_heap(heap.begin(), heap.end());
-          heap.back() = one;
-          std::push_heap(heap.begin(), heap.end());
+      const float* a = A + query[t] * ld;
+      double size = std::sqrt(longest * double{dot(a, a, ld)});
+      begin(lists[t - first], t, static_cast<float>(2.0 * ld * std::numeric_limits<float>::epsilon() * size));
+    }
+    for (std::int64_t panel = 0; panel < panels.size(); ++panel)
+      for (std::int64_t t = first; t < last; t += Panels::kRows) {
+        const float* rows[Panels::kRows];
+        for (int q = 0; q < Panels::kRows; ++q) rows[q] = A + query[std::min(t + q, last - 1)] * ld;
+        Lanes tile[Panels::kRows][Panels::kVectors];
+        panels.multiply(panel, rows, tile);
+        for (int q = 0; q < Panels::kRows && t + q < last; ++q) {
+          Shortlist& list = lists[t + q - first];
+          Lanes most = tile[q][0];
+          for (int v = 1; v < Panels::kVectors; ++v) most = vmax(most, tile[q][v]);
+          if (!any(most >= list.least())) continue;
+          std::int64_t j = panel * Panels::kPanel;
+          for (int v = 0; v < Panels::kVectors; ++v)
+            for (int l = 0; l < kLanes && j < n_items; ++l, ++j) list.add(tile[q][v][l], static_cast<std::int32_t>(j));
         }
       }
-      std::sort_heap(heap.begin(), heap.end());
-      for (std::int64_t place = 0; place < k; ++place) {
-        bool filled = place < static_cast<std::int64_t>(heap.size());
-        item[t * k + place] = filled ? heap[place].item : -1;
-        score[t * k + place] = filled ? heap[place].score : 0.0f;
-      }
-    }
+    for (std::int64_t t = first; t < last; ++t) finish(lists[t - first], t);
   });
 }
 

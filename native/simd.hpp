@@ -37,6 +37,14 @@ inline Lanes splat(float x) { return x - Lanes{}; }
 inline Lanes vmax(Lanes a, Lanes b) { return a > b ? a : b; }
 inline Lanes vmin(Lanes a, Lanes b) { return a < b ? a : b; }
 
+// Whether a comparison holds in any lane.
+inline bool any(IntLanes holds) {
+  std::int64_t words[sizeof holds / 8], all = 0;
+  std::memcpy(words, &holds, sizeof holds);
+  for (std::int64_t word : words) all |= word;
+  return all != 0;
+}
+
 // The first `n` lanes of v, `other` in the rest.
 inline Lanes keep_first(Lanes v, int n, float other) {
   IntLanes index;

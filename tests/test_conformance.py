@@ -160,7 +160,7 @@ def test_history_and_callback(name, source):
 
 
 BAD = {
-    "max_iter": [0, 1.5], "seed": [-1], "n_threads": [0], "callback": [3], "rank": [0, "2"], "reg": [-1.0, float("nan")],
+    "max_iter": [0, 1.5], "seed": [-1], "n_threads": [0], "callback": [3], "rank": [0, "2"], "reg": [-1.0, np.nan],
     "loss": ["absolute"], "tol": [-1.0], "step": [0.0],
 }  # fmt: skip
 

@@ -320,3 +320,24 @@ def test_scores_have_the_same_bits_everywhere(rank):
         assert (top["score"][:5] == ranking["score"][:5]).all() and (top["item"][:5] == ranking["item"][:5]).all()
         order = ranking["item"].tolist()
         assert order.index(n_items - 1) == order.index(0) + 1
+
+
+@pytest.mark.parametrize("kind", ["distinct", "tied"])
+def test_many_users_at_once_get_what_each_gets_alone(kind):
+    """Lists for many users, which are screened by another product, are those of single users to the bit."""
+    rng = np.random.default_rng(1)
+    n_users, n_items, rank = 150, 333, 21
+    draw = (lambda *shape: rng.integers(-1, 2, shape)) if kind == "tied" else (lambda *shape: rng.normal(size=shape))
+    model = AltSVM(rank=rank)
+    model.user_vocabulary_ = Vocabulary(np.arange(n_users), "user")
+    model.item_vocabulary_ = Vocabulary(np.arange(n_items), "item")
+    U, V = factor(n_users, rank + 1), factor(n_items, rank + 1)
+    U[:, :rank], U[:, rank], V[:, : rank + 1] = draw(n_users, rank), 1, draw(n_items, rank + 1)
+    model._set_factors(U, V, rank)
+    model.frame_kind_ = "dict"
+    gone = {"user": np.repeat(np.arange(n_users), 300), "item": np.concatenate([rng.permutation(333)[:300] for _ in U])}
+    for k, exclude in ((1, None), (7, None), (333, None), (40, gone)):
+        together = model.recommend(model.users_, k=k, exclude=exclude)
+        alone = [model.recommend(user, k=k, exclude=exclude) for user in model.users_]
+        for column in ("user", "item", "score", "rank"):
+            np.testing.assert_array_equal(together[column], np.concatenate([table[column] for table in alone]))
