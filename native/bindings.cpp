@@ -13,6 +13,7 @@
 
 #include "limits.hpp"
 #include "newton.hpp"
+#include "robirank.hpp"
 #include "sample.hpp"
 #include "sdca.hpp"
 #include "serve.hpp"
@@ -103,6 +104,43 @@ DualReport sdca_items_(const Store& s, int loss, In<float> weight, In<float> q, 
   return {r.loss, r.ridge, r.gap, r.gap_before};
 }
 
+// The factors and the step sizes of a pass of stochastic gradient descent.
+struct Pass {
+  In<float> p, q;
+  InOut<float> U, V;
+  std::int64_t rank;
+  double step, decay, passes_done;
+  DescentOptions options;
+  Descent descent() const {
+    auto ld = static_cast<std::int64_t>(U.shape(1));
+    return {p.data(), q.data(), U.data(), V.data(), ld, rank, step, decay, passes_done};
+  }
+};
+
+struct Clicks {
+  In<std::int64_t> start;
+  In<std::int32_t> user, item;
+  std::int32_t n_items;
+  ClickRows rows() const {
+    return {start.data(), user.data(), item.data(), static_cast<std::int64_t>(user.size()), n_items};
+  }
+};
+
+double descend_comparisons(const Store& s, int loss, In<float> weight, const Pass& pass) {
+  Numbering number(s, weight.data());
+  return with_loss(static_cast<LossKind>(loss), 0,
+                   [&](auto kind) { return descend(kind, FromStore{s, number}, pass.descent(), pass.options); });
+}
+
+double descend_clicks(const Clicks& clicks, const Pass& pass) {
+  return descend(Logistic{}, ClickedAgainstUnclicked{clicks.rows()}, pass.descent(), pass.options);
+}
+
+double robirank_pass_(const Clicks& clicks, In<std::int32_t> order, const Pass& pass) {
+  return robirank_pass(clicks.rows(), order.data(), order.size(), pass.descent(), pass.options.seed,
+                       pass.options.n_threads);
+}
+
 }  // namespace
 
 NB_MODULE(RATHER_MODULE, m) {
@@ -140,6 +178,12 @@ NB_MODULE(RATHER_MODULE, m) {
 
   m.def(
       "comparisons_per_user", [](const Store& s, InOut<double> out) { comparisons_per_user(s, out.data()); },
+      Release());
+  m.def(
+      "count_comparisons",
+      [](const Store& s, InOut<double> users, InOut<double> items) {
+        count_comparisons(s, users.data(), items.data());
+      },
       Release());
   m.def(
       "sample_clicks",
@@ -191,6 +235,19 @@ NB_MODULE(RATHER_MODULE, m) {
   m.def("evaluate", &evaluate_, Release());
   m.def("sdca_users", &sdca_users_, Release());
   m.def("sdca_items", &sdca_items_, Release());
+
+  nb::class_<Pass>(m, "Pass").def("__init__", [](Pass* self, In<float> p, In<float> q, InOut<float> U, InOut<float> V,
+                                                 std::int64_t rank, double step, double decay, double passes_done,
+                                                 std::int64_t updates, std::uint64_t seed, int n_threads) {
+    new (self) Pass{p, q, U, V, rank, step, decay, passes_done, DescentOptions{updates, seed, n_threads}};
+  });
+  nb::class_<Clicks>(m, "Clicks")
+      .def("__init__", [](Clicks* self, In<std::int64_t> start, In<std::int32_t> user, In<std::int32_t> item,
+                          std::int32_t n_items) { new (self) Clicks{start, user, item, n_items}; });
+  m.def("descend_comparisons", &descend_comparisons, Release());
+  m.def("descend_clicks", &descend_clicks, Release());
+  m.def("robirank_pass", &robirank_pass_, Release());
+
   m.def(
       "scores",
       [](const Store& s, In<float> U, In<float> V, InOut<float> out, int n_threads) {

@@ -9,7 +9,7 @@
 // on average, drawn uniformly with replacement, and rebuilds again: the duality gap is valid only if z = sum a x.
 //
 // With several threads user_updates and item_updates race on purpose (Hogwild): the result then varies from run to run.
-// They are the only functions scripts/races tells the thread sanitizer to overlook.
+// scripts/races tells the thread sanitizer to overlook them.
 #pragma once
 
 #include <cmath>

@@ -256,4 +256,23 @@ inline void comparisons_per_user(const Store& s, double* out) {
   }
 }
 
+// In how many comparisons every user and every item takes part, whatever their weights.
+inline void count_comparisons(const Store& s, double* users, double* items) {
+  std::fill_n(items, s.n_items, 0.0);
+  for (std::int64_t i = 0; i < s.n_users; ++i) {
+    double ends = 0;  // every comparison has two
+    const std::int32_t* own = s.item.data() + s.start[i];
+    auto count = [&](std::int64_t local, double n) { items[own[local]] += n, ends += n; };
+    if (s.by_level) {
+      std::int64_t e = 0;
+      for (std::int64_t l = s.level_start[i]; l < s.level_start[i + 1]; ++l)
+        for (std::int64_t below = e; e < s.level_end[l]; ++e)
+          count(e, static_cast<double>(below + s.entries(i) - s.level_end[l]));
+    } else {
+      for (std::int64_t t = s.pair_start[i]; t < s.pair_start[i + 1]; ++t) count(s.winner[t], 1), count(s.loser[t], 1);
+    }
+    users[i] = ends / 2;
+  }
+}
+
 }  // namespace rather

@@ -7,9 +7,12 @@ learned together through a low-rank model.
 from typing import Any
 
 from .altsvm import AltSVM
+from .baselines.bpr import BPR
 from .baselines.differences import Differences
 from .baselines.global_ranking import Global
 from .baselines.lcr import LCR
+from .baselines.robirank import RobiRank
+from .baselines.sgd import SGD
 from .comparisons import Comparisons
 from .errors import FileError, InputError, NotFittedError
 from .factors import FactorModel
@@ -24,11 +27,13 @@ from .tables import Table
 __version__ = "0.1.0"
 
 ESTIMATORS: dict[str, Any] = {
-    kind.__name__: kind for kind in (AltSVM, Differences, Global, LCR)
+    kind.__name__: kind for kind in (AltSVM, Global, BPR, SGD, Differences, LCR, RobiRank)
 }  # what a file may name
 
 __all__ = [
+    "BPR",
     "LCR",
+    "SGD",
     "AltSVM",
     "Comparisons",
     "Differences",
@@ -39,6 +44,7 @@ __all__ = [
     "Model",
     "NotFittedError",
     "Person",
+    "RobiRank",
     "Table",
     "World",
     "load",

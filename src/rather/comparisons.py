@@ -429,7 +429,9 @@ class Comparisons:
             held = click.copy() if users is None else click & users[self.levels.user]
             held[held] = rng.random(int(held.sum())) < test
             train, test_part = self.levels.take(~held), self.levels.take(held | ~click)
-            return self._like(levels=train, clicks=self.clicks), self._like(levels=test_part)
+            clicked = train.rating > 0
+            clicks = Clicks(train.user[clicked], train.item[clicked])
+            return self._like(levels=train, clicks=clicks), self._like(levels=test_part)
         pairs = self.pairs()
         held = np.ones(len(pairs.user), bool) if users is None else users[pairs.user]
         group = self._groups(pairs, held)
@@ -439,7 +441,8 @@ class Comparisons:
         held[held] = chosen[group]
         if held.all() or not held.any():
             raise InputError(f"holding out {test} of {len(held)} comparisons leaves one part empty")
-        return self._like(pairs=pairs.take(~held), clicks=self.clicks), self._like(pairs=pairs.take(held))
+        aside = pairs.take(held)
+        return self._like(pairs=pairs.take(~held), clicks=self._clicks_without(aside)), self._like(pairs=aside)
 
     def hold_out(
         self, share: float, seed: int, users: npt.NDArray[np.bool_] | None = None
@@ -468,8 +471,18 @@ class Comparisons:
             return np.arange(int(rows.sum()))
         return np.unique(group[rows], return_inverse=True)[1].reshape(-1)
 
+    def _clicks_without(self, held: Pairs) -> Clicks | None:
+        """The clicks that made none of the held-out comparisons."""
+        c = self.clicks
+        if c is None:
+            return None
+        key = c.user.astype(np.int64) * self.n_items + c.item
+        rest = ~np.isin(key, held.user.astype(np.int64) * self.n_items + held.winner)
+        return Clicks(c.user[rest], c.item[rest])
+
     def _like(self, **parts: Any) -> Comparisons:
-        return Comparisons(self.users, self.items, frame_kind=self.frame_kind, implied=self.implied, **parts)
+        kept = {"frame_kind": self.frame_kind, "implied": self.implied, "click_rule": self._click_rule}
+        return Comparisons(self.users, self.items, **{**kept, **parts})
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_store": None}  # built again where it is needed

@@ -12,6 +12,9 @@ from .errors import InputError
 from .progress import Progress
 
 Record = dict[str, float]
+SMALLER = (
+    "weights, ratings or reg are too extreme for single precision; try a larger reg, or weights and ratings closer to 1"
+)
 
 
 def run_rounds(
@@ -21,13 +24,14 @@ def run_rounds(
     *,
     tol: float,
     title: str | None = None,
+    advice: str = SMALLER,
     history: Sequence[Record] = (),
     keep: Callable[[list[Record]], None] | None = None,
 ) -> None:
     """Call ``one_round`` until its gap is at most ``tol`` or ``model.max_iter`` rounds are done.
 
     Sets ``history_``, ``converged_`` and ``interrupted_``. ``began`` is when the fit did, ``history`` what was done
-    before it; ``keep`` is called with the history after every round.
+    before it; ``keep`` is called with the history after every round; ``advice`` is for an objective that overflows.
     """
     model.history_ = list(history)
     model.interrupted_ = False
@@ -42,10 +46,7 @@ def run_rounds(
                 record = {"round": len(model.history_) + 1, **one_round()}
                 record["seconds"] = elapsed + time.perf_counter() - began
                 if not math.isfinite(record["objective"]):
-                    raise InputError(
-                        f"the objective became {record['objective']} in round {record['round']}: weights, ratings or "
-                        "reg are too extreme for single precision; try a larger reg, or weights and ratings closer to 1"
-                    )
+                    raise InputError(f"the objective became {record['objective']} in round {record['round']}: {advice}")
                 model.history_.append(record)
                 if keep is not None:
                     keep(model.history_)
