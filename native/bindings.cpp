@@ -11,6 +11,8 @@
 #include <string>
 #include <tuple>
 
+#include "cofi.hpp"
+#include "least_squares.hpp"
 #include "limits.hpp"
 #include "newton.hpp"
 #include "robirank.hpp"
@@ -258,6 +260,52 @@ NB_MODULE(RATHER_MODULE, m) {
       "item_products",
       [](const Store& s, In<float> coefficient, In<float> U, InOut<float> out, int n_threads) {
         item_products(s, coefficient.data(), U.data(), U.shape(1), out.data(), n_threads);
+      },
+      Release());
+  nb::class_<RatedLists>(m, "RatedLists")
+      .def(
+          "__init__",
+          [](RatedLists* self, const Store& s, int loss, std::int32_t k, In<double> rating) {
+            new (self) RatedLists(s, static_cast<ListKind>(loss), k, rating.data());
+          },
+          nb::keep_alive<1, 2>());
+  m.def(
+      "evaluate_lists",
+      [](const RatedLists& lists, In<float> m, InOut<float> c, int n_threads) {
+        return evaluate_lists(lists, m.data(), c.data(), n_threads);
+      },
+      Release());
+  m.def(
+      "bundle_users",
+      [](const RatedLists& lists, In<float> V, InOut<float> U, std::int64_t rank, double reg, int planes, double gap,
+         int n_threads) {
+        BundleReport r =
+            bundle_users(lists, V.data(), U.data(), U.shape(1), rank, reg, BundleOptions{planes, gap, n_threads});
+        return Report{r.loss, r.ridge, r.gap};
+      },
+      Release());
+  m.def(
+      "bundle_items",
+      [](const RatedLists& lists, In<float> U, InOut<float> V, std::int64_t rank, In<float> q, In<float> beta,
+         int planes, double gap, int n_threads) {
+        ItemRidge ridge{q.data(), beta.data(), rank, static_cast<std::int64_t>(V.shape(1))};
+        BundleReport r = bundle_items(lists, U.data(), V.data(), ridge, BundleOptions{planes, gap, n_threads});
+        return Report{r.loss, r.ridge, r.gap};
+      },
+      Release());
+  m.def(
+      "regress_users",
+      [](const Store& s, In<float> y, In<float> V, InOut<float> U, std::int64_t rank, double reg, int n_threads) {
+        Regression r{rank, rank + 1, static_cast<std::int64_t>(U.shape(1))};
+        return regress_users(s, y.data(), V.data(), U.data(), r, reg, n_threads);
+      },
+      Release());
+  m.def(
+      "regress_items",
+      [](const Store& s, In<float> y, In<float> U, InOut<float> V, std::int64_t rank, bool bias, In<float> q,
+         In<float> beta, int n_threads) {
+        Regression r{rank, rank + bias, static_cast<std::int64_t>(V.shape(1))};
+        return regress_items(s, y.data(), U.data(), V.data(), r, q.data(), beta.data(), n_threads);
       },
       Release());
   m.def(

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "aligned.hpp"
@@ -152,14 +154,19 @@ inline void best_items(const float* A, const std::int32_t* query, std::int64_t n
   }
   // Both sums of ld products are within ld * epsilon / 2 * |a| |b| of the truth, to first order; twice that for safety.
   const Panels panels(B, n_items, ld, n_threads);
+  auto square = [&](const float* x) {
+    return std::transform_reduce(x, x + ld, 0.0, std::plus<>{}, [](float a) { return double{a} * a; });
+  };
   double longest = 0;
-  for (std::int64_t j = 0; j < n_items; ++j) longest = std::max(longest, double{dot(B + j * ld, B + j * ld, ld)});
-  for_ranges(n_threads, n_queries, kQueries, [&](int, std::int64_t first, std::int64_t last) {
+  for (std::int64_t j = 0; j < n_items; ++j) longest = std::max(longest, square(B + j * ld));
+  const double relative = 2.0 * ld * std::numeric_limits<float>::epsilon();
+  const double absolute = 2.0 * ld * std::numeric_limits<float>::min();  // where products are too small to be normal
+  const std::int64_t together = std::clamp<std::int64_t>(n_queries / (4 * n_threads), Panels::kRows, kQueries);
+  for_ranges(n_threads, n_queries, together, [&](int, std::int64_t first, std::int64_t last) {
     std::vector<Shortlist> lists(last - first);
     for (std::int64_t t = first; t < last; ++t) {
       const float* a = A + query[t] * ld;
-      double size = std::sqrt(longest * double{dot(a, a, ld)});
-      begin(lists[t - first], t, static_cast<float>(2.0 * ld * std::numeric_limits<float>::epsilon() * size));
+      begin(lists[t - first], t, static_cast<float>(relative * std::sqrt(longest * square(a)) + absolute));
     }
     for (std::int64_t panel = 0; panel < panels.size(); ++panel)
       for (std::int64_t t = first; t < last; t += Panels::kRows) {

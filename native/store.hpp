@@ -46,7 +46,7 @@ struct Store {
   std::vector<std::uint32_t> column_entry;  // relative to the first entry of the block
 
   std::int64_t n_entries() const { return static_cast<std::int64_t>(item.size()); }
-  std::int32_t n_blocks() const { return (n_users + user_block - 1) / user_block; }
+  std::int64_t n_blocks() const { return (std::int64_t{n_users} + user_block - 1) / user_block; }
   std::int32_t entries(std::int64_t i) const { return static_cast<std::int32_t>(start[i + 1] - start[i]); }
 };
 

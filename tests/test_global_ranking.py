@@ -58,7 +58,7 @@ def test_everybody_gets_the_same():
 
 @pytest.mark.data
 def test_movielens_1m(data):
-    """NDCG@10 by the paper's protocol is above the 0.7500, 0.7501, 0.7482 that the paper reports."""
+    """NDCG@10 by the paper's protocol: the paper reports 0.7500, 0.7501, 0.7482."""
     import pyarrow.parquet
 
     frame = pyarrow.parquet.read_table(data / "ml-1m" / "ratings.parquet", columns=["user", "item", "rating"])

@@ -322,7 +322,7 @@ def test_scores_have_the_same_bits_everywhere(rank):
         assert order.index(n_items - 1) == order.index(0) + 1
 
 
-@pytest.mark.parametrize("kind", ["distinct", "tied"])
+@pytest.mark.parametrize("kind", ["distinct", "tied", "nearly tied", "nearly tied and tiny"])
 def test_many_users_at_once_get_what_each_gets_alone(kind):
     """Lists for many users, which are screened by another product, are those of single users to the bit."""
     rng = np.random.default_rng(1)
@@ -333,6 +333,10 @@ def test_many_users_at_once_get_what_each_gets_alone(kind):
     model.item_vocabulary_ = Vocabulary(np.arange(n_items), "item")
     U, V = factor(n_users, rank + 1), factor(n_items, rank + 1)
     U[:, :rank], U[:, rank], V[:, : rank + 1] = draw(n_users, rank), 1, draw(n_items, rank + 1)
+    if kind.startswith("nearly"):
+        V[:, : rank + 1] = draw(rank + 1) + 1e-6 * V[:, : rank + 1]
+    if kind.endswith("tiny"):
+        V *= 1e-24
     model._set_factors(U, V, rank)
     model.frame_kind_ = "dict"
     gone = {"user": np.repeat(np.arange(n_users), 300), "item": np.concatenate([rng.permutation(333)[:300] for _ in U])}

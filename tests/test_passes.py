@@ -157,3 +157,24 @@ def test_singular_of_low_rank_matrix():
     values = core.singular(store, np.ones(store.n_entries, np.float32), left, right, 5, 3, 1)
     np.testing.assert_allclose(values, [6**0.5, 0, 0, 0, 0], atol=1e-5)
     assert np.isfinite(left).all() and np.isfinite(right).all()
+
+
+def test_sums_over_columns_in_blocks():
+    """Products and sums over items are those of the dense matrix, where users come in several blocks."""
+    rng = np.random.default_rng(0)
+    n_users, n_items = 9000, 50
+    j = rng.integers(0, n_items, n_users)
+    votes = {"user": np.arange(n_users), "winner": j, "loser": (j + rng.integers(1, n_items, n_users)) % n_items}
+    store = Comparisons.from_frame(votes).store
+    x = rng.normal(size=store.n_entries).astype(np.float32)
+    dense = np.zeros((n_users, n_items))
+    dense[np.repeat(np.arange(n_users), np.diff(store.start)), store.item] = x
+    A, out = factor(n_users, 5), factor(n_items, 5)
+    A[:, :5] = rng.normal(size=(n_users, 5))
+    core.item_products(store, x, A, out, 3)
+    np.testing.assert_allclose(out[:, :5], dense.T @ A[:, :5], rtol=1e-4, atol=1e-3)
+    rows, row_squares, column_squares = np.empty(n_users), np.empty(n_users), np.empty(n_items)
+    core.row_and_column_sums(store, x, rows, row_squares, column_squares, 3)
+    np.testing.assert_allclose(rows, np.abs(dense).sum(1), rtol=1e-5)
+    np.testing.assert_allclose(row_squares, (dense**2).sum(1), rtol=1e-5)
+    np.testing.assert_allclose(column_squares, (dense**2).sum(0), rtol=1e-5)

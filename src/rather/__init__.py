@@ -8,6 +8,7 @@ from typing import Any
 
 from .altsvm import AltSVM
 from .baselines.bpr import BPR
+from .baselines.cofirank import CofiRank
 from .baselines.differences import Differences
 from .baselines.global_ranking import Global
 from .baselines.lcr import LCR
@@ -26,15 +27,17 @@ from .tables import Table
 
 __version__ = "0.1.0"
 
-ESTIMATORS: dict[str, Any] = {
-    kind.__name__: kind for kind in (AltSVM, Global, BPR, SGD, Differences, LCR, RobiRank)
-}  # what a file may name
+# What a model file may name.
+ESTIMATORS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (AltSVM, Global, BPR, SGD, Differences, CofiRank, LCR, RobiRank)
+}
 
 __all__ = [
     "BPR",
     "LCR",
     "SGD",
     "AltSVM",
+    "CofiRank",
     "Comparisons",
     "Differences",
     "FactorModel",

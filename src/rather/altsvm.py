@@ -58,8 +58,9 @@ class AltSVM(Estimator, FoldInModel):
     item_power, user_power : float
         How the ridge of an item grows with the number of users who compared it, and of a user with their items.
     balance : float, optional
-        All comparisons of a user are weighted by (their number)^-balance. None: 0.5 for comparisons that come from
-        ratings or rankings (n of them imply about n^2 / 2 pairs, which are not n^2 / 2 independent answers), else 0.
+        All comparisons of a user are weighted by (their number)^-balance. None: 0.5 for comparisons that are
+        implied by ratings, rankings or clicks (n ratings imply about n^2 / 2 pairs, which are not as many independent
+        answers), else 0.
     start : {"spectral", "uniform"}
         "spectral": the leading singular pairs of the gradient at the global ranking. "uniform": the random start of
         the authors' program.
@@ -165,8 +166,8 @@ class AltSVM(Estimator, FoldInModel):
         if saved is not None:
             problem.set_reg(saved.reg, saved.bias_reg)
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
-        self._run(problem, comparisons, began, checkpoint, saved)
         self._set_calibration(partial(calibrate, self._twin(), comparisons, self.seed))
+        self._run(problem, comparisons, began, checkpoint, saved)
         return self
 
     def _twin(self) -> AltSVM:

@@ -1,8 +1,8 @@
 """How sure a score difference makes us: the slope of P(i prefers j to k) = sigma(slope (s_ij - s_ik)).
 
 A slope fitted on the training comparisons themselves would be far too steep. So a fifth of what a fifth of the users
-said (of each one's items, where it came from ratings) is put aside, a twin of the model is fitted to the rest, and the
-one-parameter logistic regression is fitted to what was put aside.
+said (of each one's items, where it came from ratings or clicks) is put aside, a twin of the model is fitted to the
+rest, and the one-parameter logistic regression is fitted to what was put aside.
 """
 
 from __future__ import annotations

@@ -123,7 +123,9 @@ def _parser() -> Parser:
     model.add_argument(
         "--reg", type=_reg, metavar="X|cv", help="regularisation, or cv: tried on held-out data (a rule)"
     )
-    model.add_argument("--loss", choices=("squared_hinge", "hinge", "logistic"), help="(squared_hinge)")
+    model.add_argument(
+        "--loss", metavar="L", help="squared_hinge, hinge, logistic, or one of the model's own (squared_hinge)"
+    )
     model.add_argument("--no-bias", dest="bias", action="store_const", const=False, help="no global part in the scores")
     model.add_argument("--solver", choices=("newton", "sdca"), help="(newton)")
     model.add_argument("--max-iter", type=int, metavar="N", help="rounds at most (30)")

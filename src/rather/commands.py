@@ -147,7 +147,7 @@ def fit(options: argparse.Namespace) -> Answer:
     verbose = sys.stderr.isatty() and not (options.json or options.quiet)
     given = {name: getattr(options, name) for name in PARAMETERS if getattr(options, name) is not None}
     kind = ESTIMATORS[options.model]
-    for name in set(given) - set(kind._param_names()):
+    for name in (name for name in PARAMETERS if name in given and name not in kind._param_names()):
         option = "no-bias" if name == "bias" else "threads" if name == "n_threads" else name.replace("_", "-")
         raise InputError(f"{options.model} has no --{option}; leave it out")
     model = kind(verbose=verbose, **given)

@@ -291,7 +291,7 @@ class Comparisons:
         """
         for name, value in (("per_user", per_user), ("unseen", unseen)):
             if value is not None:
-                number(name, value, at_least=1, integer=True)
+                number(name, value, at_least=1, at_most=2**31 - 1, integer=True)
         if per_user is not None and unseen is not None:
             raise InputError("per_user and unseen are two ways to draw from clicks; give one of them")
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
@@ -402,8 +402,8 @@ class Comparisons:
             "pairs" holds out comparisons, as the paper's first experiment does; those that came from one answer (a
             tie's two halves, a menu, a click) stay together. Pairs that come from ratings share their items, so
             held-out pairs are then partly implied by the rest; "items" holds out that share of every user's *ratings*
-            or *clicks*: the test comparisons are those among held-out ratings, or of held-out clicks with items that
-            were not clicked, drawn anew.
+            or *clicks*: the test comparisons are those among held-out ratings, or of held-out clicks with items not
+            clicked in these data, drawn anew.
         users : array of bool, optional
             A mask over ``self.users``: hold out only what these users said.
         """
@@ -427,7 +427,9 @@ class Comparisons:
         if self.against_unseen and self.levels is not None:  # a click's comparisons go together: none is written
             click = self.levels.rating > 0
             held = click.copy() if users is None else click & users[self.levels.user]
-            held[held] = rng.random(int(held.sum())) < test
+            held[held] = _some(int(held.sum()), test, rng)
+            if not held.any() or (held == click).all():
+                raise InputError(f"holding out {test} of {click.sum()} clicks leaves one part empty")
             train, test_part = self.levels.take(~held), self.levels.take(held | ~click)
             clicked = train.rating > 0
             clicks = Clicks(train.user[clicked], train.item[clicked])
@@ -435,10 +437,7 @@ class Comparisons:
         pairs = self.pairs()
         held = np.ones(len(pairs.user), bool) if users is None else users[pairs.user]
         group = self._groups(pairs, held)
-        n_groups = int(group.max()) + 1 if len(group) else 0
-        chosen = np.zeros(n_groups, bool)
-        chosen[rng.permutation(n_groups)[: round(test * n_groups)]] = True
-        held[held] = chosen[group]
+        held[held] = _some(int(group.max()) + 1 if len(group) else 0, test, rng)[group]
         if held.all() or not held.any():
             raise InputError(f"holding out {test} of {len(held)} comparisons leaves one part empty")
         aside = pairs.take(held)
@@ -490,6 +489,13 @@ class Comparisons:
     def _require_some(self, why_not: str) -> None:
         if not len(self):
             raise InputError(f"there is nothing to compare: {why_not}")
+
+
+def _some(n: int, share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """A mask that picks a share of n at random, rounded."""
+    chosen = np.zeros(n, bool)
+    chosen[rng.permutation(n)[: round(share * n)]] = True
+    return chosen
 
 
 def _drawn(clicks: Clicks, seen: Clicks, n_users: int, n_items: int, rule: ClickRule) -> dict[str, Any]:

@@ -49,6 +49,8 @@ class FactorModel(Model):
         j = self._item_codes(item)
         if len(j) != 1:
             raise InputError(f"similar_items takes one item, not {len(j)}")
+        if not self.rank_:
+            raise InputError(f"{type(self).__name__} has no item vectors to compare: it gives one score per item")
         unit = factor(len(self.items_), self.rank_ + 1)
         norms = np.sqrt(np.square(self.item_factors_, dtype=np.float64).sum(axis=1))
         unit[:, : self.rank_] = self.item_factors_ / np.maximum(norms, 1e-30)[:, None]

@@ -56,6 +56,6 @@ def run_rounds(
         except KeyboardInterrupt:
             model.interrupted_ = True
             warnings.warn(
-                f"fit interrupted after {len(model.history_)} rounds; the model is the best so far", stacklevel=4
+                f"fit interrupted after {len(model.history_)} rounds; the model is the best so far", stacklevel=2
             )
     model.converged_ = converged()

@@ -30,8 +30,13 @@ def reg_scales(store: Any, *, loss: str, scales: Scales, n_threads: int) -> tupl
     """
     zero = Problem(store, rank=0, loss=loss, bias=False, scales=scales, n_threads=n_threads)
     zero.evaluate()
+    return gradient_scales(store, _scaled_slopes(zero), n_threads)
+
+
+def gradient_scales(store: Any, entries: FloatArray, n_threads: int) -> tuple[float, float]:
+    """The two scales of a gradient with one number per (user, item seen)."""
     row_sums, row_squares, column_squares = (np.empty(n) for n in (store.n_users, store.n_users, store.n_items))
-    core.row_and_column_sums(store, _scaled_slopes(zero), row_sums, row_squares, column_squares, n_threads)
+    core.row_and_column_sums(store, entries, row_sums, row_squares, column_squares, n_threads)
 
     def typical(sums: Any) -> float:
         return float(sums[sums > 0].mean()) if sums.any() else 1.0
@@ -78,7 +83,7 @@ def grow(problem: Problem, seed: int) -> None:
         return
     k, rng = len(dead), np.random.default_rng(seed)
     entries = _scaled_slopes(problem)
-    values, left, right = _singular(
+    values, left, right = singular(
         problem.store, entries, columns=k, iterations=3, rng=rng, n_threads=problem.n_threads
     )
     shrunk = np.maximum(values - problem.reg, 0.0)
@@ -135,9 +140,10 @@ def _scaled_slopes(problem: Problem) -> FloatArray:
     return entries
 
 
-def _singular(
+def singular(
     store: Any, entries: FloatArray, *, columns: int, iterations: int, rng: np.random.Generator, n_threads: int
 ) -> tuple[npt.NDArray[np.float64], FloatArray, FloatArray]:
+    """The leading singular values of a matrix with the given entries, and about its singular vectors."""
     left, right = factor(store.n_users, columns), factor(store.n_items, columns)
     right[:, :columns] = rng.standard_normal((store.n_items, columns), dtype=np.float32)
     values = core.singular(store, entries.astype(np.float32, copy=False), left, right, columns, iterations, n_threads)

@@ -25,9 +25,9 @@ ROUNDS = 4  # at each value, from the solution at the one before
 def choose_factor(model: AltSVM, comparisons: Comparisons) -> tuple[list[dict[str, float]], float]:
     """The factor on the scale of reg whose fit orders most held-out comparisons rightly, and the path's results.
 
-    A fifth of every user's *ratings* is held out when pairs come from ratings (pairs of the same items would leak), of
-    the answers otherwise. A tie goes to the stiffer value. Once the personal part is alive, the path ends when two
-    values in a row do worse than the best.
+    A fifth of every user's *ratings* or *clicks* is held out when pairs come from them (pairs of the same items would
+    leak), of the answers otherwise. A tie goes to the stiffer value. Once the personal part is alive, the path ends
+    when two values in a row do worse than the best.
     """
     train, test = comparisons.hold_out(HELD_OUT, seed=model.seed)
     if not len(train) or not len(test):

@@ -112,9 +112,9 @@ class Differences(Estimator, FactorModel):
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._set_data(comparisons)
         self._set_factors(problem.U, problem.V, problem.rank)
-        run_rounds(self, Newton(problem, self.seed).round, began, tol=self.tol)
         twin = Differences(**{**self.get_params(), "reg": self.reg_, "verbose": False, "callback": None})
         self._set_calibration(partial(calibrate, twin, comparisons, self.seed))
+        run_rounds(self, Newton(problem, self.seed).round, began, tol=self.tol)
         return self
 
     # -- files --------------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def _largest_gap(comparisons: Comparisons) -> float | None:
     if r is None:
         return None
     rows = np.flatnonzero(np.diff(r.user, prepend=-1))
-    return float((np.maximum.reduceat(r.rating, rows) - np.minimum.reduceat(r.rating, rows)).max())
+    return float((np.maximum.reduceat(r.rating, rows) - np.minimum.reduceat(r.rating, rows)).max(initial=0))
 
 
 def gap_problem(

@@ -23,7 +23,14 @@ class LBFGS:
 
     def round(self) -> dict[str, float]:
         """One step. Returns the objective after it and ``gap``: by which share of it the step lowered it."""
-        direction = self._direction()
+        before = self.value
+        if not self._descend(self._direction()) and self.steps:  # the remembered curvature misled: begin again without
+            self.steps, self.changes = [], []
+            self._descend(-self.gradient)
+        return {"objective": self.value, "gap": (before - self.value) / max(abs(self.value), 1e-30)}
+
+    def _descend(self, direction: FloatArray) -> bool:
+        """Step along a direction, shortened until the value falls; whether it did."""
         slope, t, before = _dot(self.gradient, direction), 1.0, self.value
         while slope < 0 and t > SHORTEST:
             step = direction * direction.dtype.type(t)
@@ -32,9 +39,9 @@ class LBFGS:
             if value <= before + 1e-4 * t * slope:
                 self._remember(step, gradient - self.gradient)
                 self.x, self.value, self.gradient = trial, value, gradient
-                break
+                return True
             t *= 0.5
-        return {"objective": self.value, "gap": (before - self.value) / max(abs(self.value), 1e-30)}
+        return False
 
     def _remember(self, step: FloatArray, change: FloatArray) -> None:
         if _dot(step, change) > 1e-8 * _dot(change, change):  # else the estimate would not be positive definite

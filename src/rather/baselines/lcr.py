@@ -24,6 +24,7 @@ from .gaps import gap_problem, require_gaps
 from .lbfgs import LBFGS
 
 BASE_ROUNDS = 8
+LEAST_WEIGHT = 1e-6  # a kernel below it counts as 0
 BLOCK = 2**22  # scores at a time in lists
 
 
@@ -131,7 +132,7 @@ class LCR(Estimator, Model):
         """Fit to :class:`Comparisons` with ratings behind them."""
         number("anchors", self.anchors, at_least=1, at_most=4096, integer=True)
         number("rank", self._rank, at_least=1, at_most=4096, integer=True)
-        number("bandwidth", self.bandwidth, above=0)
+        number("bandwidth", self.bandwidth, at_least=0.01, at_most=100)
         one_of("loss", self.loss, GAP_LOSSES)
         check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)
         n_threads = threads(self.n_threads)
@@ -156,10 +157,16 @@ class LCR(Estimator, Model):
         local = LocalModels(base, self._near_users, self._near_items, len(self._anchors))
         self._U, self._V = local.U, local.V
         descent = LBFGS(local.value_and_gradient, local.start())
-        run_rounds(self, descent.round, began, tol=self.tol)
-        local.place(descent.x)  # a step that was interrupted, or found nothing lower, had moved them
         twin = LCR(**{**self.get_params(), "reg": self.reg_, "verbose": False, "callback": None})
         self._set_calibration(partial(calibrate, twin, comparisons, self.seed))
+
+        def step() -> dict[str, float]:
+            try:
+                return descent.round()
+            finally:
+                local.place(descent.x)  # a trial that was interrupted, or not lower, had moved the factors
+
+        run_rounds(self, step, began, tol=self.tol)
         return self
 
     @property
@@ -185,7 +192,7 @@ class LCR(Estimator, Model):
         items = np.arange(n, dtype=np.int32)
         size = max(1, BLOCK // n)
         parts = []
-        for first in range(0, len(u), size):
+        for first in range(0, max(len(u), 1), size):
             rows = u[first : first + size]
             score = self._score_codes(np.repeat(rows, n), np.tile(items, len(rows)))
             if excluded is not None:
@@ -234,11 +241,12 @@ class LCR(Estimator, Model):
         }
         sound = (
             anchors.dtype == np.int32
+            and q >= 1
             and anchors.shape == (q, 2)
             and bool((anchors >= 0).all() and (anchors < (n_users, n_items)).all())
             and all(tensors[name].dtype == np.float32 and tensors[name].shape == shapes[name] for name in shapes)
             and all((np.abs(tensors[name]) < 1e15).all() for name in shapes)  # and so finite, and their products too
-            and all((tensors[name] >= 0).all() for name in ("near_users", "near_items"))
+            and all(_is_weight(tensors[name]).all() for name in ("near_users", "near_items"))
             and 0 < float(about["reg"]) < np.inf
         )
         if sound:
@@ -322,6 +330,11 @@ class LocalModels:
         return x[:users].reshape(-1, q, r), x[users:].reshape(-1, q, r + 1)
 
 
+def _is_weight(near: FloatArray) -> Any:
+    """Whether quotients by products of these are finite for factors that a file may hold."""
+    return (near == 0) | ((near >= LEAST_WEIGHT) & (near <= 1))
+
+
 def _draw_anchors(store: Any, n: int, seed: int) -> Codes:
     """(user, item) codes of n entries of the store, or of all if there are fewer."""
     entry = np.random.default_rng(seed).permutation(store.n_entries)[:n]
@@ -336,7 +349,8 @@ def _kernel(vectors: FloatArray, anchors: Codes, bandwidth: float, n_threads: in
     rows, columns = np.repeat(np.arange(len(unit), dtype=np.int32), len(anchors)), np.tile(anchors, len(unit))
     core.score_pairs(unit, rows, unit, columns, cosine, n_threads)
     distance = 2 / np.pi * np.arccos(np.clip(cosine, -1, 1))
-    return _padded(np.maximum(0, 1 - (distance / bandwidth) ** 2).reshape(len(unit), -1))
+    weight = 1 - (distance / np.float32(bandwidth)) ** 2
+    return _padded(np.where(weight >= LEAST_WEIGHT, weight, 0).reshape(len(unit), -1))
 
 
 def _padded(A: Any) -> FloatArray:

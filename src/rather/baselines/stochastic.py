@@ -56,12 +56,12 @@ class Stochastic(Estimator, FactorModel):
             gap = abs(1 - self.history_[-1]["objective"] / objective) if self.history_ and objective else 1.0
             return {"objective": objective, "gap": gap}
 
-        run_rounds(
-            self, one_round, began, tol=self.tol, advice=f"the steps are too long; try a step smaller than {self.step}"
-        )
         settled = {"verbose": False, "callback": None, "reg": getattr(self, "reg_", self.reg)}
         twin = type(self)(**{**self.get_params(), **settled})
         self._set_calibration(partial(calibrate, twin, comparisons, self.seed))
+        run_rounds(
+            self, one_round, began, tol=self.tol, advice=f"the steps are too long; try a step smaller than {self.step}"
+        )
         return self
 
     def _pass(self, p: FloatArray, q: FloatArray, updates: int) -> Any:
