@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "sdca.hpp"
 
@@ -114,15 +113,16 @@ inline float margin(const Descent& d, const Drawn& t) {
   return sum(x);
 }
 
-// Steps on one thread; returns the sum of the losses before them. Comparisons are drawn a block ahead, so that the
-// cache misses of drawing overlap, and the rows of the next are on their way while this one is worked on.
+// Steps first .. last of a pass; returns the sum of the losses before them. Comparisons are drawn a block ahead, so
+// that the cache misses of drawing overlap, and the rows of the next are on their way while this one is worked on.
 template <class Loss, class Sampler>
-double gradient_steps(const Loss& loss, const Sampler& sample, const Descent& d, std::int64_t updates, Draws draws) {
+double gradient_steps(const Loss& loss, const Sampler& sample, const Descent& d, std::int64_t first, std::int64_t last,
+                      std::int64_t updates, Draws draws) {
   constexpr std::int64_t kAhead = 32;
   std::array<Drawn, kAhead> block;
   double total = 0;
-  for (std::int64_t done = 0; done < updates; done += kAhead) {
-    std::int64_t n = std::min(kAhead, updates - done);
+  for (std::int64_t done = first; done < last; done += kAhead) {
+    std::int64_t n = std::min(kAhead, last - done);
     for (std::int64_t b = 0; b < n; ++b) block[b] = sample(draws);
     float eta = d.eta(static_cast<double>(done) / static_cast<double>(updates));
     for (std::int64_t b = 0; b < n; ++b) {
@@ -139,17 +139,14 @@ double gradient_steps(const Loss& loss, const Sampler& sample, const Descent& d,
   return total;
 }
 
-// A pass: the mean over its steps of the loss before each.
+// A pass: the mean over its steps of the loss before each. Every chunk of steps has a random stream of its own.
 template <class Loss, class Sampler>
 double descend(const Loss& loss, const Sampler& sample, const Descent& d, const DescentOptions& options) {
-  std::vector<double> part(options.n_threads);
-  for_chunks(options.n_threads, options.n_threads, [&](int, std::int64_t share) {
-    std::int64_t first = options.updates * share / options.n_threads;
-    std::int64_t last = options.updates * (share + 1) / options.n_threads;
-    part[share] = gradient_steps(loss, sample, d, last - first, Draws(options.seed, share));
-  });
-  double total = 0;
-  for (double each : part) total += each;
+  constexpr std::int64_t kChunk = 1 << 15;
+  double total =
+      sum_ranges(options.n_threads, options.updates, kChunk, [&](int, std::int64_t first, std::int64_t last) {
+        return gradient_steps(loss, sample, d, first, last, options.updates, Draws(options.seed, first));
+      });
   return total / static_cast<double>(options.updates);
 }
 

@@ -62,11 +62,10 @@ def spectral(problem: Problem, seed: int) -> None:
     """Start at the global ranking, and U and V at the shrunk leading singular pairs of S there."""
     problem.U[:, : problem.rank], problem.V[:] = 0, 0
     if problem.bias:
-        base = global_ranking(
+        problem.V[:, problem.rank] = global_ranking(  # no name for it: its scalars are large, and not needed further
             problem.store, loss=problem.loss_name, scales=problem.scales, bias_reg=problem.bias_reg,
             n_threads=problem.n_threads,
-        )  # fmt: skip
-        problem.V[:, problem.rank] = base.V[:, 0]
+        ).V[:, 0]  # fmt: skip
     grow(problem, seed)
 
 

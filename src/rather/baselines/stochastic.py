@@ -83,10 +83,8 @@ class Stochastic(Estimator, FactorModel):
 
     def _ridge(self, users: Any, items: Any) -> float:
         """1/2 sum_i p_i |u_i|^2 + 1/2 sum_j q_j (|v_j|^2 + b_j^2)."""
-        U, V = self.user_factors_, self.V_[:, : self.rank_ + 1]
-        return 0.5 * float(
-            users @ np.square(U, dtype=np.float64).sum(1) + items @ np.square(V, dtype=np.float64).sum(1)
-        )
+        squares = [np.einsum("ij,ij->i", A, A) for A in (self.user_factors_, self.V_)]  # V_ is padded with zeros
+        return 0.5 * float(users @ squares[0] + items @ squares[1])
 
     def _check_params(self) -> None:
         number("rank", self.get_params()["rank"], at_least=1, at_most=4096, integer=True)
