@@ -115,7 +115,8 @@ struct Pass {
   DescentOptions options;
   Descent descent() const {
     auto ld = static_cast<std::int64_t>(U.shape(1));
-    return {p.data(), q.data(), U.data(), V.data(), ld, rank, step, decay, passes_done};
+    const float fixed = U.size() ? U.data()[rank] : 0.0f;
+    return {p.data(), q.data(), U.data(), V.data(), ld, rank, fixed, step, decay, passes_done};
   }
 };
 

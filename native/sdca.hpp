@@ -190,7 +190,7 @@ void fetch_row(const float* row, std::int64_t ld) {
 
 template <class Loss>
 void user_updates(const Loss&, const Store& s, const Numbering& number, const float* p, const float* V, float* U,
-                  float* alpha, std::int64_t ld, std::int64_t free, std::int64_t updates, Draws draws) {
+                  float* alpha, std::int64_t ld, std::int64_t free, float fixed, std::int64_t updates, Draws draws) {
   auto fetch = [&](std::int64_t t, const Comparison& at) {
     const std::int32_t* items = s.item.data() + s.start[at.user];
     __builtin_prefetch(alpha + t, 1);
@@ -213,7 +213,6 @@ void user_updates(const Loss&, const Store& s, const Numbering& number, const fl
     double before = alpha[t], after = Loss::step(before, sum(margin), xx, number.weight(at.user, t));
     alpha[t] = static_cast<float>(after);
     // The bias column of U is fixed: what the vector update adds to it is taken out again.
-    float fixed = u[free];
     Lanes delta = splat(static_cast<float>((after - before) / p[at.user]));
     for (std::int64_t k = 0; k < ld; k += kLanes) store(u + k, load(u + k) + delta * (load(vj + k) - load(vk + k)));
     u[free] = fixed;
@@ -352,8 +351,9 @@ HalfReport sdca_users(const Loss& loss, const Store& s, const float* p, const fl
   rebuild_users(s, number, alpha, p, V, U, ld, free, n_threads);
   shrink_user_duals(loss, s, number, p, V, U, alpha, ld, free, n_threads);
   report.gap_before = duality_gap<Loss>(s, number, U, V, ld, alpha, n_threads);
+  const float fixed = s.n_users ? U[free] : 0;
   in_parallel(options, [&](std::int64_t updates, Draws draws) {
-    user_updates(loss, s, number, p, V, U, alpha, ld, free, updates, draws);
+    user_updates(loss, s, number, p, V, U, alpha, ld, free, fixed, updates, draws);
   });
   rebuild_users(s, number, alpha, p, V, U, ld, free, n_threads);
   report.gap = duality_gap<Loss>(s, number, U, V, ld, alpha, n_threads);

@@ -72,6 +72,7 @@ struct Descent {
   const float *p, *q;  // ridges that a step takes its share of
   float *U, *V;
   std::int64_t ld, free;
+  float fixed;  // column `free` of U: 1, or 0 without bias
   double step, decay, passes_done;
 
   float eta(double share) const {  // when a share of the next pass is done
@@ -96,14 +97,13 @@ void take_step(const Descent& d, const Drawn& t, float eta, float slope) {
   Lanes g = splat(eta * slope), keep_u = splat(1 / (1 + eta * d.p[t.user]));
   Lanes keep_j = splat(1 / (1 + eta * d.q[t.winner]));
   Lanes keep_k = splat(RidgeOfLoser ? 1 / (1 + eta * d.q[t.loser]) : 1.0f);
-  float fixed = u[d.free];
   for (std::int64_t c = 0; c < d.ld; c += kLanes) {
     Lanes x = load(u + c), a = load(vj + c), b = load(vk + c);
     store(u + c, keep_u * (x - g * (a - b)));
     store(vj + c, keep_j * (a - g * x));
     store(vk + c, keep_k * (b + g * x));
   }
-  u[d.free] = fixed;
+  u[d.free] = d.fixed;  // not what was there before: another thread may have been between these two lines
 }
 
 inline float margin(const Descent& d, const Drawn& t) {

@@ -364,3 +364,11 @@ def test_movielens_100k(data):
     frame = pyarrow.parquet.read_table(data / "ml-100k" / "ratings.parquet", columns=["user", "item", "rating"])
     train, test = Comparisons.from_ratings(frame).split(0.2, seed=0)
     assert rather.pairwise_accuracy(BPR(max_iter=10).fit(train), test) > 0.7
+
+
+def test_racing_threads_leave_the_bias_column_alone():
+    """With several threads on few users the scores are still those of the factors: the column against the bias is 1."""
+    comparisons = rather.simulate(n_users=4, n_items=30, rank=2, per_user=300, seed=0).comparisons
+    for model in (rather.BPR(rank=8, max_iter=20, n_threads=4), rather.AltSVM(solver="sdca", max_iter=3, n_threads=4)):
+        model.fit(comparisons)
+        assert (model.U_[:, model.rank_] == 1).all()

@@ -4,7 +4,7 @@ Many users, each saying "I would rather have j than k" a few times; out comes a 
 learned together through a low-rank model.
 """
 
-from typing import Any
+from typing import Any as _Any
 
 from .altsvm import AltSVM
 from .baselines.bpr import BPR
@@ -28,7 +28,7 @@ from .tables import Table
 __version__ = "0.1.0"
 
 # What a model file may name.
-ESTIMATORS: dict[str, type[Any]] = {
+ESTIMATORS: dict[str, type[_Any]] = {
     kind.__name__: kind for kind in (AltSVM, Global, BPR, SGD, Differences, CofiRank, LCR, RobiRank)
 }
 

@@ -118,13 +118,20 @@ def _parser() -> Parser:
     fit.add_argument("--per-user", type=int, metavar="N", help="or: pairs to draw of a click and another item")
     fit.add_argument("--quiet", action="store_true", help="print nothing but errors")
     model = fit.add_argument_group("model", "an option that a model does not have is refused; defaults are AltSVM's")
-    model.add_argument("--model", default="AltSVM", choices=commands.MODELS, help="(AltSVM)")
+    model.add_argument(
+        "--model",
+        default="AltSVM",
+        choices=commands.MODELS,
+        help="(AltSVM); Differences, CofiRank, LCR need ratings, RobiRank clicks",
+    )
     model.add_argument("--rank", type=int, metavar="R", help="length of the vectors (64)")
     model.add_argument(
-        "--reg", type=_reg, metavar="X|cv", help="regularisation, or cv: tried on held-out data (a rule)"
+        "--reg", type=_reg, metavar="X|cv", help="regularisation, or cv (AltSVM): tried on held-out data (a rule)"
     )
     model.add_argument(
-        "--loss", metavar="L", help="squared_hinge, hinge, logistic, or one of the model's own (squared_hinge)"
+        "--loss",
+        metavar="L",
+        help="squared_hinge, hinge, logistic; CofiRank: regression, ordinal, ndcg; LCR: its own (squared_hinge)",
     )
     model.add_argument("--no-bias", dest="bias", action="store_const", const=False, help="no global part in the scores")
     model.add_argument("--solver", choices=("newton", "sdca"), help="(newton)")

@@ -42,6 +42,7 @@ FORMATS = {
 }
 COLUMNS = ("user", "winner", "loser", "weight", "tie", "item", "rating", "menu", "chosen", "rank")
 SETTINGS = ("keep", "per_user", "unseen")
+FIXED_ROUNDS = ("BPR", "RobiRank")  # whose objective is sampled: they stop at --max-iter
 MODELS = ("AltSVM", "Global", "BPR", "SGD", "Differences", "CofiRank", "LCR", "RobiRank")
 PARAMETERS = ("rank", "reg", "loss", "bias", "solver", "max_iter", "tol", "n_threads", "seed", "checkpoint")
 METRICS = ("ndcg", "precision", "accuracy")
@@ -105,13 +106,13 @@ def _source(options: argparse.Namespace) -> Source:
 
 
 def _guess(file: str, present: list[str], given: dict[str, str | None]) -> str:
-    for name, kind in FORMATS.items():
-        if all((given[role] or role) in present for role in kind.columns):
-            return name
     for role, column in given.items():
         if column is not None and column not in present:
             have = ", ".join(map(repr, present))
             raise InputError(f"{file!r} has no column {column!r} (for the {role}); it has {have}")
+    for name, kind in FORMATS.items():
+        if all((given[role] or role) in present for role in kind.columns):
+            return name
     raise InputError(
         f"the columns of {file!r} ({', '.join(map(repr, present))}) do not tell what it holds; say so with --format "
         f"({', '.join(FORMATS)}) and name the columns (as in: --user who --item what)"
@@ -177,7 +178,8 @@ def _show_fit(document: Document, console: Console) -> None:
     size = f"{document['comparisons']:,} by {document['users']:,} users over {document['items']:,} items"
     rounds = f"{document['rounds']} rounds in {document['seconds']:.1f} seconds"
     reg = f", reg {document['reg']:.4g}" if document["reg"] is not None else ""
-    stopped = "converged" if document["converged"] else "not converged: more with --max-iter"
+    fixed = document["model"] in FIXED_ROUNDS
+    stopped = "as set" if fixed else "converged" if document["converged"] else "not converged: more with --max-iter"
     _facts(console, {
         "data": _as_read(document),
         "comparisons": size,

@@ -181,7 +181,8 @@ class Model:
     # -- files --------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a file, whole or not at all, with the slope of its probabilities.
+        """Write the model to a file, whole or not at all, with the slope of its probabilities (see ``slope_``, which
+        costs about another fit if no probability was asked for yet).
 
         :func:`rather.load` reads it back.
         """

@@ -207,8 +207,8 @@ def _rated_store(comparisons: Comparisons) -> tuple[Any, npt.NDArray[np.float64]
     r = comparisons.ratings
     if r is None:
         raise InputError(
-            "CofiRank learns from ratings, and these comparisons have none behind them; make them with "
-            "Comparisons.from_ratings or from_rankings, or fit AltSVM, which learns from any comparisons"
+            "CofiRank learns from ratings, and these comparisons have none behind them (a split by pairs leaves none: "
+            "use by='items'); make them with Comparisons.from_ratings or from_rankings, or fit AltSVM"
         )
     if comparisons.written:
         size = comparisons.n_users, comparisons.n_items
