@@ -176,10 +176,9 @@ def evalica_of_all(frame: dict[str, Any], items: Any) -> Timed:
     import evalica
 
     won = [evalica.Winner.X] * len(frame["winner"])
-    index = {name: n for n, name in enumerate(items)}
     prepare, fit, result = timed(
         lambda: (list(frame["winner"]), list(frame["loser"])),
-        lambda data: evalica.bradley_terry(*data, won, index=index),
+        lambda data: evalica.bradley_terry(*data, won, limit=10_000),
     )
     return prepare, fit, np.log(np.maximum(np.array([result.scores[name] for name in items]), 1e-300))
 
