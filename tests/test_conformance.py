@@ -197,6 +197,27 @@ def test_bad_data(name):
         assert small(name).fit(X, y).score(0, [0, 1, 2]).shape == (3,)
 
 
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_parts_without_comparisons(name):
+    """A part that holds nothing is fitted, to nothing, or refused in a sentence; nothing else happens."""
+    stars = {"user": [0, 0, 1, 1], "item": [0, 1, 0, 1], "rating": [1, 2, 2, 1]}
+    clicks = Comparisons.from_clicks({"user": [0, 0, 0, 1], "item": [0, 1, 2, 1]})
+    everything = clicks._like(levels=clicks.levels.take(slice(0, 3)), clicks=clicks.clicks.take(slice(0, 3)))
+    drawn = Comparisons.from_clicks({"user": [0, 1], "item": [0, 1]}, per_user=3)
+    for part in (
+        Comparisons.from_ratings(stars).split(0.1, by="items")[1],
+        clicks.split(0.1, by="items")[1],
+        everything,
+        drawn._like(pairs=drawn.pairs().take(slice(0, 0)), clicks=drawn.clicks.take(slice(0, 0))),
+    ):
+        assert not len(part)
+        try:
+            model = small(name).fit(part)
+        except InputError:
+            continue
+        assert np.isfinite(model.score(part.users[0], part.items)).all()
+
+
 @pytest.mark.parametrize(("name", "source"), EACH)
 def test_bad_questions(fitted, name, source):
     """Unknown ids and impossible lengths get a sentence."""

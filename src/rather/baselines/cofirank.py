@@ -100,10 +100,9 @@ class CofiRank(Estimator, FactorModel):
 
     Examples
     --------
-    >>> from rather import Comparisons
-    >>> from rather.baselines.cofirank import CofiRank
+    >>> import rather
     >>> table = {"user": ["ann", "ann", "bob", "bob"], "item": ["A", "B", "A", "B"], "rating": [5, 2, 4, 3]}
-    >>> model = CofiRank(rank=2).fit(Comparisons.from_ratings(table))
+    >>> model = rather.CofiRank(rank=2).fit(rather.Comparisons.from_ratings(table))
     >>> model.rank("ann")["item"].tolist()
     ['A', 'B']
     """
@@ -215,6 +214,8 @@ def _rated_store(comparisons: Comparisons) -> tuple[Any, npt.NDArray[np.float64]
         store = core.store_from_ratings(*size, r.user, r.item, r.rating, threads(None))
     else:
         store = comparisons.store
+    if not store.n_entries:
+        raise InputError("there is nothing for CofiRank to learn: nobody in this part rated two items differently")
     order = np.lexsort((r.item, r.rating, r.user))  # the order of the store, which leaves out users without comparisons
     return store, np.ascontiguousarray(r.rating[order[(np.diff(store.start) > 0)[r.user[order]]]])
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..calibration import calibrate
 from ..comparisons import Comparisons, as_comparisons
-from ..errors import check_fit_params, number
+from ..errors import InputError, check_fit_params, number
 from ..estimator import Estimator
 from ..factors import FactorModel
 from ..native import FloatArray, core, factor, threads
@@ -47,6 +47,8 @@ class Stochastic(Estimator, FactorModel):
         self._check_params()
         began = time.perf_counter()
         comparisons = as_comparisons(comparisons, y)
+        if not len(comparisons):
+            raise InputError(f"there is nothing for {type(self).__name__} to draw: this part holds no comparisons")
         make_round = self._begin(comparisons)
         self._set_data(comparisons)
         self.history_: list[dict[str, float]] = []
