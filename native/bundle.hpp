@@ -24,6 +24,8 @@ struct BundleOptions {
 
 struct BundleReport {
   double loss = 0, ridge = 0, gap = 0;  // at the best point; the gap is how much less the minimum can be at most
+
+  void operator+=(const BundleReport& other) { loss += other.loss, ridge += other.ridge, gap += other.gap; }
 };
 
 class Bundle {

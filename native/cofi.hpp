@@ -64,17 +64,11 @@ inline BundleReport bundle_users(const RatedLists& lists, const float* V, float*
         return loss;
       });
       for (std::int64_t k = 0; k < free; ++k) u[k] = w.x[k] / root;
-      part[chunk].loss += one.loss;
-      part[chunk].ridge += one.ridge;
-      part[chunk].gap += one.gap;
+      part[chunk] += one;
     }
   });
   BundleReport total;
-  for (const BundleReport& one : part) {
-    total.loss += one.loss;
-    total.ridge += one.ridge;
-    total.gap += one.gap;
-  }
+  for (const BundleReport& one : part) total += one;
   return total;
 }
 

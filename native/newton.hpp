@@ -31,6 +31,8 @@ struct StepOptions {
 // how much the quadratic model of the half says there was to gain.
 struct StepReport {
   double loss = 0, ridge = 0, decrement = 0;
+
+  void operator+=(const StepReport& other) { loss += other.loss, ridge += other.ridge, decrement += other.decrement; }
 };
 
 // Minimises over one user's u from where it stands; leaves m, c, d of the final u in the scratch.
@@ -130,17 +132,11 @@ StepReport user_step(const Loss& loss, const Store& s, const float* p, const flo
       std::copy_n(w.c.data(), s.entries(i), z.c + s.start[i]);
       std::copy_n(w.d.data(), s.entries(i), z.d + s.start[i]);
       if (z.order && UserLoss<Loss>::swept(s, i)) std::copy_n(w.order.data(), s.entries(i), z.order + s.start[i]);
-      part[chunk].loss += one.loss;
-      part[chunk].ridge += one.ridge;
-      part[chunk].decrement += one.decrement;
+      part[chunk] += one;
     }
   });
   StepReport total;
-  for (const StepReport& one : part) {
-    total.loss += one.loss;
-    total.ridge += one.ridge;
-    total.decrement += one.decrement;
-  }
+  for (const StepReport& one : part) total += one;
   return total;
 }
 

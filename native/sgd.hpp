@@ -86,10 +86,6 @@ struct DescentOptions {
   int n_threads = 1;
 };
 
-inline void prefetch_row(const float* row, std::int64_t ld) {
-  for (std::int64_t c = 0; c < ld; c += kRowPad) __builtin_prefetch(row + c, 1);
-}
-
 // One step, the slope of the loss being given. RobiRank's objective has no ridge for an item that was only drawn.
 template <bool RidgeOfLoser = true>
 void take_step(const Descent& d, const Drawn& t, float eta, float slope) {
@@ -127,9 +123,9 @@ double gradient_steps(const Loss& loss, const Sampler& sample, const Descent& d,
     float eta = d.eta(static_cast<double>(done) / static_cast<double>(updates));
     for (std::int64_t b = 0; b < n; ++b) {
       if (b + 1 < n) {
-        prefetch_row(d.U + block[b + 1].user * d.ld, d.ld);
-        prefetch_row(d.V + block[b + 1].winner * d.ld, d.ld);
-        prefetch_row(d.V + block[b + 1].loser * d.ld, d.ld);
+        fetch_row<true>(d.U + block[b + 1].user * d.ld, d.ld);
+        fetch_row<true>(d.V + block[b + 1].winner * d.ld, d.ld);
+        fetch_row<true>(d.V + block[b + 1].loser * d.ld, d.ld);
       }
       Slopes at = loss(splat(margin(d, block[b])));
       take_step(d, block[b], eta, block[b].weight * at.slope[0]);
