@@ -86,6 +86,11 @@ double evaluate_(const Store& s, int loss, float delta, const State& z, int n_th
                           [&](auto kind) { return evaluate(kind, s, z.scalars(), n_threads); });
 }
 
+double dual_value(const Store& s, int loss, float delta, float tau, const State& z, int n_threads) {
+  if (static_cast<LossKind>(loss) == LossKind::hinge) return evaluate(HingeDual{tau, delta}, s, z.scalars(), n_threads);
+  return evaluate(LogisticDual{tau}, s, z.scalars(), n_threads);
+}
+
 DualReport sdca_users_(const Store& s, int loss, In<float> weight, In<float> p, In<float> V, InOut<float> U,
                        InOut<float> alpha, std::int64_t rank, std::int64_t updates, std::uint64_t seed, int n_threads) {
   HalfReport r = with_loss(static_cast<LossKind>(loss), 0, [&](auto kind) {
@@ -236,6 +241,7 @@ NB_MODULE(RATHER_MODULE, m) {
   m.def("user_step", &user_step_, Release());
   m.def("item_step", &item_step_, Release());
   m.def("evaluate", &evaluate_, Release());
+  m.def("dual_value", &dual_value, Release());
   m.def("sdca_users", &sdca_users_, Release());
   m.def("sdca_items", &sdca_items_, Release());
 

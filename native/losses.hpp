@@ -100,6 +100,29 @@ struct Logistic {
   }
 };
 
+// What a comparison adds to the dual objective, -L*(-tau q) for q = -L'(x) and 0 <= tau <= 1; only the value is of use.
+struct HingeDual {  // tau q
+  float tau, delta;
+
+  Slopes operator()(Lanes x) const { return {-tau * Hinge{delta}(x).slope, Lanes{}, Lanes{}}; }
+  Lanes curvature(Lanes) const { return Lanes{}; }
+};
+
+struct LogisticDual {  // the entropy of tau q
+  float tau;
+
+  Slopes operator()(Lanes x) const {
+    Lanes value{};
+    for (int l = 0; l < kLanes; ++l) {
+      float p = 1 / (1 + std::exp(-std::abs(x[l])));  // sigma(|x|)
+      float q = tau * (x[l] < 0 ? p : 1 - p), rest = (1 - tau) + tau * (x[l] < 0 ? 1 - p : p);
+      value[l] = -(q > 0 ? q * std::log(q) : 0) - (rest > 0 ? rest * std::log(rest) : 0);
+    }
+    return {value, Lanes{}, Lanes{}};
+  }
+  Lanes curvature(Lanes) const { return Lanes{}; }
+};
+
 // Losses that also see the gap g > 0 between the two ratings: L(x, g), and its derivatives with respect to x.
 
 // L(x, g) = g log(1 + e^-x)

@@ -35,7 +35,7 @@ struct Scalars {  // m, c, d and order are over the store's entries, weight over
 template <class Loss>
 class UserLoss {
  public:
-  static constexpr bool kSwept = !std::is_same_v<Loss, Logistic> && !kSeesGaps<Loss>;
+  static constexpr bool kSwept = std::is_same_v<Loss, SquaredHinge> || std::is_same_v<Loss, Hinge>;
 
   // All results are multiplied by `weight`; `order` is where a swept user's sorted order is kept between calls.
   UserLoss(const Loss& loss, const Store& s, std::int64_t i, float weight, std::uint32_t* order)

@@ -449,7 +449,7 @@ def test_failed_write_keeps_the_old_file(run, models, tmp_path, monkeypatch):
         ("fit {votes} --out {out} --checkpoint {out}", "must be different files"),
         ("fit {votes} --out {out} --checkpoint {odd}", "not a checkpoint file"),
         ("fit {votes} --out {out} --rank 0", "rank is 0"),
-        ("fit {votes} --out {out} --rank many", "invalid int value: 'many'"),
+        ("fit {votes} --out {out} --rank many", "neither a whole number nor auto"),
         ("fit {votes} --out {out} --reg low", "--reg: 'low' is neither a number nor cv"),
         ("fit {votes} --out {out} --reg -1", "reg is -1.0"),
         ("fit {votes} --out {out} --tol nan", "tol is nan"),

@@ -14,7 +14,9 @@ from .baselines.global_ranking import Global
 from .baselines.lcr import LCR
 from .baselines.robirank import RobiRank
 from .baselines.sgd import SGD
+from .certificate import Certificate
 from .comparisons import Comparisons
+from .convex import Convex
 from .errors import FileError, InputError, NotFittedError
 from .factors import FactorModel
 from .files import load
@@ -29,7 +31,7 @@ __version__ = "0.1.0"
 
 # What a model file may name.
 ESTIMATORS: dict[str, type[_Any]] = {
-    kind.__name__: kind for kind in (AltSVM, Global, BPR, SGD, Differences, CofiRank, LCR, RobiRank)
+    kind.__name__: kind for kind in (AltSVM, Convex, Global, BPR, SGD, Differences, CofiRank, LCR, RobiRank)
 }
 
 __all__ = [
@@ -37,8 +39,10 @@ __all__ = [
     "LCR",
     "SGD",
     "AltSVM",
+    "Certificate",
     "CofiRank",
     "Comparisons",
+    "Convex",
     "Differences",
     "FactorModel",
     "FileError",

@@ -15,21 +15,20 @@ from .calibration import calibrate
 from .checkpoint import Checkpoint, Saved
 from .comparisons import Comparisons, as_comparisons
 from .errors import InputError, check_fit_params, number, one_of
-from .estimator import Estimator
-from .native import LOSSES, threads
-from .newcomers import FoldInModel
+from .growth import FIRST_RANK, Growing
+from .lowrank import LowRank, rule_factor
 from .newton import Newton
-from .problem import Problem, Scales, UserRule, scales
+from .problem import Problem
 from .rounds import run_rounds
 from .sdca import Sdca
 
 SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
 CALIBRATION_ROUNDS = 5
-TOL, CLICKS_TOL = 3e-4, 0.02
+TOL, CLICKS_TOL, AUTO_TOL = 3e-4, 0.02, 0.01
 STARTS = {"spectral": start.spectral, "uniform": start.uniform}
 
 
-class AltSVM(Estimator, FoldInModel):
+class AltSVM(LowRank):
     """Low-rank personal rankings from comparisons.
 
     Minimises, over user vectors u_i, item vectors v_j and item biases b_j,
@@ -43,8 +42,10 @@ class AltSVM(Estimator, FoldInModel):
 
     Parameters
     ----------
-    rank : int
-        Length of the vectors. With the default ridge a larger rank than needed does no harm but time.
+    rank : int or "auto"
+        Length of the vectors. With the default ridge a larger rank than needed does no harm but time. "auto" grows it
+        along the leading singular pairs of the gradient until a certificate says that no more rank helps; the rank
+        reached is ``rank_``. It goes with the solver "newton".
     reg : float, None or "cv"
         None: 1.7 times (for clicks 1.4 times) the scale of the data, the geometric mean of the typical norms of the
         rows and the columns of the gradient at zero (see ``rather.start``). "cv": the best of a path of such factors on
@@ -72,7 +73,8 @@ class AltSVM(Estimator, FoldInModel):
     tol : float, optional
         Stop once what the two halves of a round had to gain, relative to the objective, is at most this: by their
         Newton decrements (newton) or duality gaps (sdca). None: 3e-4; 0.02 for clicks against unseen items, which more
-        rounds did not predict better on held-out training clicks.
+        rounds did not predict better on held-out training clicks. With rank="auto" it is the certified distance from
+        the best objective over all ranks, relative to it (None: 0.01).
     n_threads : int, optional
         All cores by default.
     seed : int
@@ -95,7 +97,8 @@ class AltSVM(Estimator, FoldInModel):
     reg_, bias_reg_ : float
     history_ : list of dict
         One record per round: round, seconds since the beginning, objective, gap; for sdca also the duality gaps
-        ``item_gap`` and ``user_gap`` of the two halves.
+        ``item_gap`` and ``user_gap`` of the two halves; with rank="auto" (whose rounds are five of Newton's) also
+        ``lower_bound`` and ``rank``.
     cv_results_ : list of dict
         With reg="cv", the factor, reg and held-out accuracy of every value tried; else empty.
     slope_ : float
@@ -119,7 +122,7 @@ class AltSVM(Estimator, FoldInModel):
 
     def __init__(
         self,
-        rank: int = 64,
+        rank: int | str = 64,
         reg: float | str | None = None,
         loss: str = "squared_hinge",
         bias: bool | float = True,
@@ -162,25 +165,30 @@ class AltSVM(Estimator, FoldInModel):
         checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
         saved = checkpoint.read() if checkpoint is not None else None
         self.cv_results_: list[dict[str, float]] = [] if saved is None else saved.cv_results
-        problem = self._problem(comparisons.store, scaled, None if saved is not None else self._factor(comparisons))
+        factor = None if saved is not None else self._factor(comparisons)
+        problem = self._problem(comparisons.store, scaled, self._first_rank(comparisons, saved), factor)
         if saved is not None:
             problem.set_reg(saved.reg, saved.bias_reg)
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
-        self._set_calibration(partial(calibrate, self._twin(), comparisons, self.seed))
         self._run(problem, comparisons, began, checkpoint, saved)
+        self._set_calibration(partial(calibrate, self._twin(), comparisons, self.seed))
         return self
 
     def _twin(self) -> AltSVM:
         """The same model, to be fitted to other data at about the same cost a round, and for a few rounds only."""
         quiet = {"verbose": False, "callback": None, "checkpoint": None, "warm_start": False}
         few = {"max_iter": CALIBRATION_ROUNDS, "tol": 0.0, "solver": "newton", "start": "spectral"}
-        settled = {"reg": self.reg_, "bias": self.bias_reg_ if self.bias is not False else False}
+        settled = {
+            "rank": max(self.rank_, 1),
+            "reg": self.reg_,
+            "bias": self.bias_reg_ if self.bias is not False else False,
+        }
         return AltSVM(**{**self.get_params(), **quiet, **few, **settled})
 
     def _factor(self, comparisons: Comparisons) -> float | None:
         """The factor on the scale of reg, by the rule or by cross-validation; None where reg is a number."""
         if self.reg is None:
-            return start.CLICKS_REG_FACTOR if comparisons.against_unseen else start.REG_FACTOR
+            return rule_factor(comparisons)
         if self.reg != "cv":
             return None
         from .tuning import choose_factor
@@ -188,23 +196,15 @@ class AltSVM(Estimator, FoldInModel):
         self.cv_results_, factor = choose_factor(self, comparisons)
         return factor
 
-    def _scales(self, comparisons: Comparisons) -> tuple[Scales, UserRule]:
-        balance = comparisons.balance if self.balance is None else self.balance
-        return scales(comparisons.store, user_power=self.user_power, item_power=self.item_power, balance=balance)
-
-    def _problem(self, store: Any, scaled: Scales, factor: float | None = None) -> Problem:
-        """The problem these parameters pose on a store; ``factor`` (times the scale of reg) overrides ``reg``."""
-        n_threads = threads(self.n_threads)
-        problem = Problem(
-            store, rank=int(self._rank), loss=self.loss, bias=self.bias is not False, scales=scaled, n_threads=n_threads
-        )
-        scale, bias_scale = start.reg_scales(store, loss=self.loss, scales=scaled, n_threads=n_threads)
-        if factor is None and not isinstance(self.reg, str) and self.reg is not None:
-            reg = float(self.reg)
-        else:
-            reg = (start.REG_FACTOR if factor is None else factor) * scale
-        problem.set_reg(reg, start.BIAS_FACTOR * bias_scale if isinstance(self.bias, bool) else float(self.bias))
-        return problem
+    def _first_rank(self, comparisons: Comparisons, saved: Saved | None) -> int:
+        """The rank to begin with; one that grows goes on from where the last fit had got to."""
+        if self._rank != "auto":
+            return int(self._rank)
+        if saved is not None:
+            return saved.rank
+        if self.warm_start and hasattr(self, "U_"):
+            return self.rank_
+        return min(FIRST_RANK, comparisons.n_users, comparisons.n_items)
 
     def _run(
         self,
@@ -214,7 +214,7 @@ class AltSVM(Estimator, FoldInModel):
         checkpoint: Checkpoint | None,
         saved: Saved | None,
     ) -> None:
-        solver = SOLVERS[self.solver](problem, self.seed)
+        solver = (Growing if self._rank == "auto" else SOLVERS[self.solver])(problem, self.seed)
         history: list[dict[str, float]] = []
         if saved is not None:
             history = saved.resume(solver)
@@ -223,9 +223,18 @@ class AltSVM(Estimator, FoldInModel):
         self.loss_ = self.loss
         self._set_data(comparisons)
         self._set_factors(problem.U, problem.V, problem.rank)
-        tol = self.tol if self.tol is not None else CLICKS_TOL if comparisons.against_unseen else TOL
+        tol = self.tol
+        if tol is None:
+            tol = AUTO_TOL if self._rank == "auto" else CLICKS_TOL if comparisons.against_unseen else TOL
         keep = None if checkpoint is None else partial(checkpoint.write, solver, self.cv_results_)
-        run_rounds(self, solver.round, began, tol=tol, title=f"AltSVM {self.solver}", history=history, keep=keep)
+
+        def one_round() -> dict[str, float]:
+            record = solver.round()
+            self._set_factors(solver.problem.U, solver.problem.V, solver.problem.rank)  # which may have grown
+            return record
+
+        run_rounds(self, one_round, began, tol=tol, title=f"AltSVM {self.solver}", history=history, keep=keep)
+        self._pose(comparisons, solver.problem)
 
     def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
         """Take over the factors of the last fit; False if there was none."""
@@ -246,20 +255,17 @@ class AltSVM(Estimator, FoldInModel):
         return True
 
     def _check_params(self) -> None:
-        number("rank", self._rank, at_least=1, at_most=4096, integer=True)
-        one_of("loss", self.loss, LOSSES)
+        if self._rank != "auto":
+            if isinstance(self._rank, str):
+                raise InputError(f"rank is {self._rank!r}; it must be a whole number or 'auto'")
+            number("rank", self._rank, at_least=1, at_most=4096, integer=True)
         one_of("solver", self.solver, SOLVERS)
         one_of("start", self.start, STARTS)
-        number("item_power", self.item_power, at_least=0, at_most=2)
-        number("user_power", self.user_power, at_least=0, at_most=2)
-        if self.balance is not None:
-            number("balance", self.balance, at_least=0, at_most=1)
+        self._check_problem()
         if isinstance(self.reg, str) and self.reg != "cv":
             raise InputError(f"reg is {self.reg!r}; it must be a number above 0, None (a rule) or 'cv'")
         reg = None if isinstance(self.reg, str) else self.reg
         check_fit_params(self.max_iter, self.tol, reg, self.seed, self.callback)
-        if not isinstance(self.bias, bool):
-            number("bias", self.bias, above=0, at_most=1e30)
-        if self.warm_start and self.solver == "sdca":
-            raise InputError("warm_start goes with solver='newton': sdca would need the last fit's dual variables too")
-        threads(self.n_threads)
+        for option, wanted in (("warm_start", self.warm_start), ("rank='auto'", self._rank == "auto")):
+            if wanted and self.solver == "sdca":
+                raise InputError(f"{option} goes with solver='newton': sdca would need dual variables to go on from")

@@ -18,7 +18,7 @@ from .whole_files import destination
 if TYPE_CHECKING:
     from .altsvm import AltSVM
 
-FORMAT = "rather-checkpoint-1"
+FORMAT = "rather-checkpoint-2"
 FREE = {"max_iter", "tol", "n_threads", "verbose", "callback", "checkpoint", "warm_start"}  # may differ on resuming
 
 
@@ -30,6 +30,7 @@ class Saved:
     tensors: dict[str, Any]
     reg: float
     bias_reg: float
+    rank: int
     cv_results: list[dict[str, float]]
     history: list[dict[str, float]]
 
@@ -60,7 +61,10 @@ class Checkpoint:
         problem = solver.problem
         tensors = {"U": problem.U, "V": problem.V, **solver.state()}
         tensors = {name: np.ascontiguousarray(t) for name, t in tensors.items()}
-        fit = {"reg": problem.reg, "bias_reg": problem.bias_reg, "cv_results": cv_results, "history": history}
+        fit = {
+            "reg": problem.reg, "bias_reg": problem.bias_reg, "rank": problem.rank, "cv_results": cv_results,
+            "history": history,
+        }  # fmt: skip
         metadata = {"format": FORMAT, "params": self._params, "data": self._data, "fit": json.dumps(fit)}
         write_tensors(self.path, tensors, metadata)
 
@@ -84,6 +88,7 @@ class Checkpoint:
                 and all({"round", "seconds", "objective", "gap"} <= set(record) for record in saved.history)
                 and 0 < saved.reg < np.inf
                 and 0 < saved.bias_reg < np.inf
+                and 0 <= saved.rank <= tensors["U"].shape[1]
             )
         except (KeyError, ValueError, TypeError, RecursionError):
             sound = False

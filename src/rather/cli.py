@@ -124,10 +124,13 @@ def _parser() -> Parser:
         choices=commands.MODELS,
         help="(AltSVM); Differences, CofiRank, LCR need ratings, RobiRank clicks",
     )
-    model.add_argument("--rank", type=int, metavar="R", help="length of the vectors (64)")
+    model.add_argument(
+        "--rank", type=_rank, metavar="R|auto", help="length of the vectors, or auto (AltSVM): as it takes (64)"
+    )
     model.add_argument(
         "--reg", type=_reg, metavar="X|cv", help="regularisation, or cv (AltSVM): tried on held-out data (a rule)"
     )
+    model.add_argument("--lam", type=float, metavar="X", help="Convex: bound on the nuclear norm, instead of reg")
     model.add_argument(
         "--loss",
         metavar="L",
@@ -206,6 +209,13 @@ def _add_file(parser: Parser) -> None:
     for role in commands.COLUMNS:
         formats = ", ".join(name for name, kind in FORMATS.items() if role in kind.columns + kind.optional)
         group.add_argument(commands.option_of(role), dest=f"{role}_column", metavar="NAME", help=formats)
+
+
+def _rank(text: str) -> int | str:
+    try:
+        return text if text == "auto" else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor auto") from None
 
 
 def _reg(text: str) -> float | str:

@@ -43,8 +43,8 @@ FORMATS = {
 COLUMNS = ("user", "winner", "loser", "weight", "tie", "item", "rating", "menu", "chosen", "rank")
 SETTINGS = ("keep", "per_user", "unseen")
 FIXED_ROUNDS = ("BPR", "RobiRank")  # whose objective is sampled: they stop at --max-iter
-MODELS = ("AltSVM", "Global", "BPR", "SGD", "Differences", "CofiRank", "LCR", "RobiRank")
-PARAMETERS = ("rank", "reg", "loss", "bias", "solver", "max_iter", "tol", "n_threads", "seed", "checkpoint")
+MODELS = ("AltSVM", "Convex", "Global", "BPR", "SGD", "Differences", "CofiRank", "LCR", "RobiRank")
+PARAMETERS = ("rank", "reg", "lam", "loss", "bias", "solver", "max_iter", "tol", "n_threads", "seed", "checkpoint")
 METRICS = ("ndcg", "precision", "accuracy")
 
 

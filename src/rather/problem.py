@@ -16,6 +16,8 @@ import numpy as np
 
 from .native import GAP_LOSSES, LOSSES, FloatArray, core, factor
 
+SQUARES = ("squared_hinge", "squared_difference")  # losses h^2 of a shortfall h with slope -2 h
+
 
 @dataclass(frozen=True)
 class Scales:
@@ -99,6 +101,15 @@ class Problem:
         self.q = np.float32(reg) * self.scales.item_ridge
         self.beta = np.float32(bias_reg) * self.scales.item_ridge
 
+    def with_rank(self, rank: int) -> Problem:
+        """The same problem for factors of another rank, which are zero."""
+        other = Problem(
+            self.store, rank=rank, loss=self.loss_name, bias=self.bias, scales=self.scales, n_threads=self.n_threads
+        )
+        other.set_reg(self.reg, self.bias_reg)
+        other.delta = self.delta
+        return other
+
     # -- passes -------------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
@@ -141,11 +152,42 @@ class Problem:
 
     def objective(self) -> float:
         """F at the current factors with the true loss (a hinge is evaluated unsmoothed)."""
+        return self.true_loss() + self.penalty()
+
+    def true_loss(self) -> float:
+        """The loss at ``m``, that of a hinge without its smoothing."""
         if self.delta == 0:
-            return self.loss_value + self.penalty()
+            return self.loss_value
+        return float(core.evaluate(self.store, self.loss, 0.0, self._scratch(self.m), self.n_threads))
+
+    def true_loss_at(self, U: FloatArray, V: FloatArray) -> float:
+        """The same at other factors."""
+        m = np.empty_like(self.m)
+        core.scores(self.store, U, V, m, self.n_threads)
+        return float(core.evaluate(self.store, self.loss, 0.0, self._scratch(m), self.n_threads))
+
+    def dual_value(self, tau: float) -> float:
+        """-sum_t w_t L*(tau L'(x_t)) at ``m``, where 0 <= tau <= 1 (and any tau for squares): what duality makes of it.
+
+        L* is that of the true loss, L' that of the loss in use.
+        """
+        if self.loss_name in SQUARES:
+            return tau * (2 * self.loss_value - self.slope()) - tau * tau * self.loss_value
+        args = self.loss, self.delta, tau, self._scratch(self.m), self.n_threads
+        return float(core.dual_value(self.store, *args))
+
+    def slope(self) -> float:
+        """The derivative of the loss along the scores, sum_e c_e m_e."""
+        return float(np.einsum("e,e->", self.c, self.m, dtype=np.float64))
+
+    def item_slopes(self) -> Any:
+        """The derivatives of the loss with respect to the biases: the column sums of the gradient."""
+        return np.bincount(self.store.item, weights=self.c, minlength=self.store.n_items)
+
+    def _scratch(self, m: FloatArray) -> Any:
+        """A state at some scores, whose slopes no one will miss."""
         order = np.zeros(self.store.n_entries, np.uint32) if self.store.sweeps else None
-        scratch = core.State(self.m, np.empty_like(self.c), np.empty_like(self.d), order, self.scales.user_weight)
-        return float(core.evaluate(self.store, self.loss, 0.0, scratch, self.n_threads)) + self.penalty()
+        return core.State(m, np.empty_like(self.c), np.empty_like(self.d), order, self.scales.user_weight)
 
 
 def _row_norms(A: FloatArray) -> Any:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from .native import FloatArray, core, factor
 from .problem import Problem, Scales
+from .spectrum import scaled_slopes
 
 REG_FACTOR, CLICKS_REG_FACTOR = 1.7, 1.4
 BIAS_FACTOR = 2.0
@@ -30,7 +31,7 @@ def reg_scales(store: Any, *, loss: str, scales: Scales, n_threads: int) -> tupl
     """
     zero = Problem(store, rank=0, loss=loss, bias=False, scales=scales, n_threads=n_threads)
     zero.evaluate()
-    return gradient_scales(store, _scaled_slopes(zero), n_threads)
+    return gradient_scales(store, scaled_slopes(zero), n_threads)
 
 
 def gradient_scales(store: Any, entries: FloatArray, n_threads: int) -> tuple[float, float]:
@@ -72,20 +73,27 @@ def spectral(problem: Problem, seed: int) -> None:
 def grow(problem: Problem, seed: int) -> None:
     """Fill the columns that are zero in U or V, which no step could bring to life, from the gradient at the factors.
 
-    They become the leading singular pairs of S there, shrunk by reg, at the scale that minimises F along them. Nothing
-    changes where no singular value exceeds reg: then more columns would not lower F.
+    They become the leading singular pairs of S there. Nothing changes where no singular value exceeds reg: then more
+    columns would not lower F.
     """
     r = problem.rank
     problem.refresh()
     dead = np.flatnonzero(~(problem.U[:, :r].any(axis=0) & problem.V[:, :r].any(axis=0)))
     if not len(dead):
         return
-    k, rng = len(dead), np.random.default_rng(seed)
-    entries = _scaled_slopes(problem)
+    rng = np.random.default_rng(seed)
     values, left, right = singular(
-        problem.store, entries, columns=k, iterations=3, rng=rng, n_threads=problem.n_threads
+        problem.store, scaled_slopes(problem), columns=len(dead), iterations=3, rng=rng, n_threads=problem.n_threads
     )
-    shrunk = np.maximum(values - problem.reg, 0.0)
+    fill(problem, dead, left, values, right)
+
+
+def fill(problem: Problem, columns: Any, left: FloatArray, values: Any, right: FloatArray) -> None:
+    """Set columns of U and V to singular pairs of S, shrunk by reg, at the scale that minimises F along them.
+
+    ``left`` and ``right`` are laid out as factors are, and are used up.
+    """
+    k, shrunk = len(columns), np.maximum(values - problem.reg, 0.0)
     if not shrunk.any():
         return
     left[:, :k] *= np.sqrt(shrunk) / np.sqrt(problem.scales.user_ridge)[:, None]
@@ -93,7 +101,7 @@ def grow(problem: Problem, seed: int) -> None:
     added = np.empty_like(problem.m)
     core.scores(problem.store, left, right, added, problem.n_threads)
     scale = np.float32(np.sqrt(_best_scale(problem, added, problem.reg * float(shrunk.sum()))))
-    problem.U[:, dead], problem.V[:, dead] = scale * left[:, :k], scale * right[:, :k]
+    problem.U[:, columns], problem.V[:, columns] = scale * left[:, :k], scale * right[:, :k]
     problem.refresh()
 
 
@@ -128,15 +136,6 @@ def _best_scale(problem: Problem, added: FloatArray, penalty: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if slope(middle) > 0 else (middle, high)
     return 0.5 * (low + high)
-
-
-def _scaled_slopes(problem: Problem) -> FloatArray:
-    """The entries of S: minus the slopes over the square roots of the ridges' shapes."""
-    store, scales = problem.store, problem.scales
-    entries = np.empty_like(problem.c)
-    left, right = -1 / np.sqrt(scales.user_ridge), 1 / np.sqrt(scales.item_ridge)
-    core.scaled(store, problem.c, left, right, entries, problem.n_threads)
-    return entries
 
 
 def singular(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FACTORS = (4.0, 3.2, 2.6, 2.1, 1.7, 1.4, 1.1, 0.9, 0.7, 0.5, 0.35)  # times the scale of reg, from stiff to loose
 HELD_OUT = 0.2
+AUTO_RANK = 64  # what the path is searched with where the rank is to grow
 ROUNDS = 4  # at each value, from the solution at the one before
 
 
@@ -33,11 +34,12 @@ def choose_factor(model: AltSVM, comparisons: Comparisons) -> tuple[list[dict[st
     if not len(train) or not len(test):
         raise InputError("reg='cv' holds out a fifth of the answers, too few here to compare; give reg a number")
     scaled, _ = model._scales(train)
+    rank = AUTO_RANK if model._rank == "auto" else int(model._rank)
     results: list[dict[str, float]] = []
     best, best_accuracy, worse = start.REG_FACTOR, -1.0, 0
     problem: Problem | None = None
     for factor in FACTORS:
-        warm, problem = problem, model._problem(train.store, scaled, factor)
+        warm, problem = problem, model._problem(train.store, scaled, rank, factor)
         if warm is None:
             start.spectral(problem, model.seed)
         else:

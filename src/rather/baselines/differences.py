@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..calibration import calibrate
+from ..certificate import Certified
 from ..comparisons import as_comparisons
 from ..errors import check_fit_params, number
 from ..estimator import Estimator
@@ -18,7 +19,7 @@ from ..rounds import run_rounds
 from .gaps import gap_problem, require_gaps
 
 
-class Differences(Estimator, FactorModel):
+class Differences(Estimator, Certified, FactorModel):
     """Matrix completion from the numerical differences of the ratings of pairs.
 
     Minimises, over user vectors u_i, item vectors v_j and item biases b_j,
@@ -115,6 +116,7 @@ class Differences(Estimator, FactorModel):
         twin = Differences(**{**self.get_params(), "reg": self.reg_, "verbose": False, "callback": None})
         self._set_calibration(partial(calibrate, twin, comparisons, self.seed))
         run_rounds(self, Newton(problem, self.seed).round, began, tol=self.tol)
+        self._pose(comparisons, problem)
         return self
 
     # -- files --------------------------------------------------------------------------------------------------

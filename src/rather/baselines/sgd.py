@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import start
+from ..certificate import Certified
 from ..comparisons import Comparisons
 from ..errors import one_of
 from ..native import LOSSES, core, threads
@@ -18,7 +19,7 @@ from .stochastic import Stochastic, at_least_a_round, counts
 REG_FACTOR = 2.0  # held-out training ratings of MovieLens 1M, 20 to 100 a user, prefer it to 1.7 and 2.5
 
 
-class SGD(Stochastic, FoldInModel):
+class SGD(Stochastic, Certified, FoldInModel):
     """Low-rank personal rankings from comparisons, by stochastic gradient descent.
 
     Minimises the paper's objective (3) over user vectors u_i and item vectors v_j,
@@ -110,6 +111,7 @@ class SGD(Stochastic, FoldInModel):
         start.uniform(problem, self.seed)
         self._set_factors(problem.U, problem.V, rank)
         p, q = (np.asarray(self.reg_ / np.maximum(n, 1), np.float32) for n in counts(comparisons))
+        self._pose(comparisons, problem)
         updates = at_least_a_round(comparisons, len(comparisons))
 
         def make_round() -> float:

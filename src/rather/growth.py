@@ -1,0 +1,129 @@
+"""Newton's rounds with as much rank as it takes: towards the global optimum, with a certificate at every round."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from . import start
+from .certificate import Certificate, certify, within
+from .native import factor
+from .newton import Newton
+from .problem import Problem
+from .spectrum import Singular, decompose, leading, sparse_gradient
+
+FIRST_RANK = 16
+STEPS = 5  # Newton's rounds between two certificates
+NEGLIGIBLE = 1e-4  # columns that hold less than this share of the largest one's singular value are dropped
+LOOSE = 1e-2  # relative accuracy of directions to grow in
+LEAST_REG = 1e-9  # of the first one
+FINEST = 2.0**-14  # smoothing of the hinge
+
+
+class Growing:
+    """Rounds that descend on the factors and then, from the second on, grow them where the gradient says it helps.
+
+    Before it descends, a round adds the leading singular pairs of the gradient beyond those the factors hold already,
+    as many as exceed reg: the direction a step of Frank and Wolfe would take, several at once. Descent on the factors
+    then does what such steps alone are slow at.
+
+    With a ``radius`` the problem is the constrained one, whose optimum is that of the regularised one for some reg:
+    reg moves from round to round until the nuclear norm is the radius.
+    """
+
+    def __init__(self, problem: Problem, seed: int, radius: float | None = None) -> None:
+        self.newton = Newton(problem, seed)
+        self.radius = radius
+        self.factors = problem.U, problem.V, problem.rank  # of the best scores so far
+        self.first_reg = problem.reg
+        self._norm = 0.0
+        self.proof = Certificate(np.inf, 0.0, 0.0, problem.reg, 0.0)
+        self._last = np.log(problem.reg), 0.0  # log reg of the round before, and that of its norm over the radius
+        self.rounds_done = 0
+
+    @property
+    def problem(self) -> Problem:
+        return self.newton.problem
+
+    def round(self) -> dict[str, float]:
+        """One round. Returns the objective of the convex problem, its lower bound, their relative gap, and the rank."""
+        if self.rounds_done:
+            if self.radius is not None:
+                self._move_reg(self.radius)
+            self._tighten()
+            self._grow()
+        for _ in range(STEPS):
+            self.newton.round()
+        self.rounds_done += 1
+        self.problem.refresh()
+        self._keep(certify(self.problem, self.radius))
+        return {
+            "objective": self.proof.objective, "gap": self.proof.relative_gap, "lower_bound": self.proof.lower_bound,
+            "rank": self.factors[2],
+        }  # fmt: skip
+
+    def _keep(self, proof: Certificate) -> None:
+        """Take note of a round: earlier bounds stay bounds, and of the factors within the radius the best are kept."""
+        bound, self._norm = max(proof.lower_bound, self.proof.lower_bound), proof.nuclear_norm
+        if self.radius is None:
+            self.factors = self.problem.U, self.problem.V, self.problem.rank
+        elif proof.objective < self.proof.objective:
+            self.factors = *within(self.problem, self._norm, self.radius), self.problem.rank
+            proof = replace(proof, nuclear_norm=min(self._norm, self.radius))
+        else:
+            proof = self.proof
+        self.proof = replace(proof, lower_bound=bound)
+
+    def _tighten(self) -> None:
+        """Halve the smoothing of the hinge once it is most of what the gap consists of."""
+        problem, proof = self.problem, self.proof
+        if problem.delta <= FINEST:  # another loss has none
+            return
+        smoothing = problem.true_loss() - problem.slope() - problem.dual_value(1.0)
+        if smoothing >= 0.5 * (proof.objective - proof.lower_bound):
+            problem.delta *= 0.5
+            problem.evaluate()
+
+    def _grow(self) -> None:
+        """Balance the factors, drop columns that hold next to nothing, and add those that lower the objective."""
+        old, held = self.problem, decompose(self.problem)
+        kept = int((held.values > NEGLIGIBLE * held.values[0]).sum()) if held.values[0] > 0 else 0
+        held = Singular(held.left[:, :kept], held.values[:kept], held.right[:, :kept])
+        most = min(old.store.n_users, old.store.n_items) - kept
+        gradient, added = sparse_gradient(old), 0
+        if most > 0 and leading(gradient, 1, LOOSE, held).values[0] > old.reg:
+            found = leading(gradient, min(most, kept // 2 + 8), LOOSE, held)
+            added = int((found.values > old.reg).sum())
+        problem = old.with_rank(kept + added)
+        root = np.sqrt(held.values)
+        problem.U[:, :kept] = held.left * root / np.sqrt(old.scales.user_ridge)[:, None]
+        problem.V[:, :kept] = held.right * root / np.sqrt(old.scales.item_ridge)[:, None]
+        problem.V[:, problem.rank] = old.V[:, old.rank]
+        problem.refresh()
+        if added:
+            left, right = factor(len(held.left), added), factor(len(held.right), added)
+            left[:, :added], right[:, :added] = found.left[:, :added], found.right[:, :added]
+            start.fill(problem, np.arange(kept, kept + added), left, found.values[:added], right)
+        self.newton.problem = problem
+
+    def _move_reg(self, radius: float) -> None:
+        """Move reg, by the secant through its last two values, to where the nuclear norm is about the radius."""
+        x, excess = np.log(self.problem.reg), np.log(max(self._norm, 0.01 * radius) / radius)
+        last_x, last_excess = self._last
+        self._last = x, excess
+        steepness = (last_excess - excess) / (x - last_x) if x != last_x else 0.0
+        step = excess / steepness if steepness > 0.2 else excess  # the norm falls as reg grows, about as 1 / reg
+        lowest = LEAST_REG * self.first_reg  # the optimum may lie inside the radius, where reg is 0
+        self.problem.set_reg(max(float(np.exp(x + np.clip(step, -2, 2))), lowest), self.problem.bias_reg)
+
+    def state(self) -> dict[str, Any]:
+        return {**self.newton.state(), "delta": np.array([self.problem.delta])}
+
+    def restore(self, state: dict[str, Any], rounds_done: int) -> None:
+        self.rounds_done = rounds_done
+        self.newton.restore(state, STEPS * rounds_done)
+        self.problem.delta = float(state["delta"][0])
+        self.problem.evaluate()
+        self.proof = certify(self.problem, self.radius)

@@ -1,0 +1,59 @@
+"""What AltSVM and its convex twin share: the problem that their parameters pose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import start
+from .certificate import Certified
+from .comparisons import Comparisons
+from .errors import number, one_of
+from .estimator import Estimator
+from .native import LOSSES, threads
+from .newcomers import FoldInModel
+from .problem import Problem, Scales, UserRule, scales
+
+
+class LowRank(Estimator, Certified, FoldInModel):
+    """An estimator with the parameters that say what is minimised, whatever minimises it."""
+
+    reg: float | str | None
+    loss: str
+    bias: bool | float
+    item_power: float
+    user_power: float
+    balance: float | None
+    seed: int
+
+    def _scales(self, comparisons: Comparisons) -> tuple[Scales, UserRule]:
+        balance = comparisons.balance if self.balance is None else self.balance
+        return scales(comparisons.store, user_power=self.user_power, item_power=self.item_power, balance=balance)
+
+    def _problem(self, store: Any, scaled: Scales, rank: int, factor: float | None = None) -> Problem:
+        """The problem these parameters pose on a store; ``factor`` (times the scale of reg) overrides ``reg``."""
+        n_threads = threads(self.n_threads)
+        problem = Problem(
+            store, rank=rank, loss=self.loss, bias=self.bias is not False, scales=scaled, n_threads=n_threads
+        )
+        scale, bias_scale = start.reg_scales(store, loss=self.loss, scales=scaled, n_threads=n_threads)
+        if factor is None and not isinstance(self.reg, str) and self.reg is not None:
+            reg = float(self.reg)
+        else:
+            reg = (start.REG_FACTOR if factor is None else factor) * scale
+        problem.set_reg(reg, start.BIAS_FACTOR * bias_scale if isinstance(self.bias, bool) else float(self.bias))
+        return problem
+
+    def _check_problem(self) -> None:
+        one_of("loss", self.loss, LOSSES)
+        number("item_power", self.item_power, at_least=0, at_most=2)
+        number("user_power", self.user_power, at_least=0, at_most=2)
+        if self.balance is not None:
+            number("balance", self.balance, at_least=0, at_most=1)
+        if not isinstance(self.bias, bool):
+            number("bias", self.bias, above=0, at_most=1e30)
+        threads(self.n_threads)
+
+
+def rule_factor(comparisons: Comparisons) -> float:
+    """The factor on the scale of reg that ``reg=None`` takes."""
+    return start.CLICKS_REG_FACTOR if comparisons.against_unseen else start.REG_FACTOR

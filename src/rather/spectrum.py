@@ -1,0 +1,102 @@
+"""Singular values: of the sparse gradient by Lanczos, of the low-rank scores exactly.
+
+Both are taken of scaled matrices. With the shapes of the ridges, p_i = reg pi_i and q_j = reg kappa_j, the gradient G
+of the loss with respect to the score matrix is divided by their square roots, S = diag(pi)^-1/2 G diag(kappa)^-1/2, and
+the personal part of the scores, U V', is multiplied by them. Then the ridges of the best factors of a matrix add up to
+reg times its nuclear norm, and the spectral norm is the dual of that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .native import FloatArray, core
+from .problem import Problem
+
+Matrix = npt.NDArray[np.float64]
+DENSE = 40  # up to this many rows or columns a matrix is decomposed directly
+
+
+class Singular(NamedTuple):
+    """Singular triples, the largest first: columns of ``left`` and ``right`` belong to ``values``."""
+
+    left: Matrix
+    values: npt.NDArray[np.float64]
+    right: Matrix
+
+
+def scaled_slopes(problem: Problem) -> FloatArray:
+    """The entries of -S at the problem's scores, in the order of the store."""
+    store, scales = problem.store, problem.scales
+    entries = np.empty_like(problem.c)
+    left, right = -1 / np.sqrt(scales.user_ridge), 1 / np.sqrt(scales.item_ridge)
+    core.scaled(store, problem.c, left, right, entries, problem.n_threads)
+    return entries
+
+
+def sparse_gradient(problem: Problem) -> Any:
+    """-S as a scipy matrix, whose leading singular pairs are the directions that lower the loss fastest."""
+    from scipy.sparse import csr_matrix
+
+    store = problem.store
+    entries = scaled_slopes(problem).astype(np.float64)
+    return csr_matrix((entries, store.item, store.start), shape=(store.n_users, store.n_items))
+
+
+def decompose(problem: Problem) -> Singular:
+    """The singular triples of the scaled personal part of the scores, diag(pi)^1/2 U V' diag(kappa)^1/2."""
+    r, scales = problem.rank, problem.scales
+    left, R = np.linalg.qr(problem.U[:, :r] * np.sqrt(scales.user_ridge, dtype=np.float64)[:, None])
+    right, Q = np.linalg.qr(problem.V[:, :r] * np.sqrt(scales.item_ridge, dtype=np.float64)[:, None])
+    a, values, b = np.linalg.svd(R @ Q.T, full_matrices=False)
+    return Singular(left @ a, values, right @ b.T)
+
+
+def spectral_norm(matrix: Any, tol: float) -> float:
+    """The largest singular value, to a relative ``tol``: the Lanczos estimate plus its residual.
+
+    The estimate alone is never too large; with the residual it is too small only if Lanczos missed a whole direction,
+    which a random start does with probability zero.
+    """
+    a, values, b = leading(matrix, 1, tol)
+    return float(values[0] + np.linalg.norm(matrix.T @ a[:, 0] - values[0] * b[:, 0]))
+
+
+def leading(matrix: Any, k: int, tol: float, known: Singular | None = None) -> Singular:
+    """The k leading singular triples of a matrix; of its part orthogonal to the ``known`` ones, if any are given.
+
+    At an optimum all that is in the scores is a singular pair of the gradient with the same value, reg. Lanczos would
+    spend itself on telling these apart; what matters is whether anything beyond them exceeds it.
+    """
+    from scipy.sparse.linalg import LinearOperator, svds
+
+    n, m = matrix.shape
+    if min(n, m) <= max(DENSE, 2 * k):
+        dense = matrix.toarray()
+        if known is not None:
+            dense -= known.left @ (known.left.T @ dense)
+            dense -= (dense @ known.right) @ known.right.T
+        a, values, b = np.linalg.svd(dense, full_matrices=False)
+        return Singular(a[:, :k], values[:k], b[:k].T)
+    if not matrix.nnz or not np.abs(matrix.data).max():
+        return Singular(np.eye(n, k), np.zeros(k), np.eye(m, k))
+    operator = matrix
+    if known is not None:
+        A, B = known.left, known.right
+
+        def forth(x: Matrix) -> Matrix:
+            y = matrix @ (x := x.ravel() - B @ (B.T @ x.ravel()))
+            return np.asarray(y - A @ (A.T @ y))
+
+        def back(y: Matrix) -> Matrix:
+            x = matrix.T @ (y := y.ravel() - A @ (A.T @ y.ravel()))
+            return np.asarray(x - B @ (B.T @ x))
+
+        operator = LinearOperator((n, m), matvec=forth, rmatvec=back, dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(min(n, m))
+    a, values, b = svds(operator, k=k, tol=tol, v0=start)
+    order = np.argsort(-values)
+    return Singular(a[:, order], values[order], b[order].T)
