@@ -1,7 +1,7 @@
 """What the scripts of this folder share: results as CSV files, means over seeds, and one look for all pictures.
 
-Every script runs an experiment, writes one row per run to ``results/<name>.csv``, and draws ``docs/pictures/<name>.svg``
-from that file. With ``--draw`` it only draws.
+Every script runs an experiment, writes one row per run to ``results/<name>.csv``, and draws from that file
+``docs/pictures/<name>.svg``. With ``--draw`` it only draws.
 """
 
 from __future__ import annotations
