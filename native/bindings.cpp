@@ -15,6 +15,7 @@
 #include "least_squares.hpp"
 #include "limits.hpp"
 #include "newton.hpp"
+#include "prior.hpp"
 #include "robirank.hpp"
 #include "sample.hpp"
 #include "sdca.hpp"
@@ -59,14 +60,21 @@ struct State {  // the scalars of a fit and the users' weights
   Scalars scalars() const { return {m.data(), c.data(), d.data(), order ? order->data() : nullptr, weight.data()}; }
 };
 
+struct FeaturePrior {  // with the features it refers to
+  In<float> features;
+  Prior prior;
+};
+
 using Report = std::tuple<double, double, double>;
 using DualReport = std::tuple<double, double, double, double>;
 
-Report user_step_(const Store& s, int loss, float delta, In<float> p, In<float> V, InOut<float> U, std::int64_t rank,
-                  const State& z, int newton_steps, int cg_steps, double cg_tol, double grad_tol, int n_threads) {
+Report user_step_(const Store& s, int loss, float delta, In<float> p, std::optional<In<float>> centre, In<float> V,
+                  InOut<float> U, std::int64_t rank, const State& z, int newton_steps, int cg_steps, double cg_tol,
+                  double grad_tol, int n_threads) {
   StepOptions options{newton_steps, cg_steps, cg_tol, grad_tol, n_threads};
   StepReport r = with_primal_loss(static_cast<LossKind>(loss), delta, [&](auto kind) {
-    return user_step(kind, s, p.data(), V.data(), U.data(), U.shape(1), rank, z.scalars(), options);
+    return user_step(kind, s, p.data(), centre ? centre->data() : nullptr, V.data(), U.data(), U.shape(1), rank,
+                     z.scalars(), options);
   });
   return {r.loss, r.ridge, r.decrement};
 }
@@ -238,7 +246,8 @@ NB_MODULE(RATHER_MODULE, m) {
           [](State* self, InOut<float> m, InOut<float> c, InOut<float> d, std::optional<InOut<std::uint32_t>> order,
              In<float> weight) { new (self) State{m, c, d, order, weight}; },
           nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
-  m.def("user_step", &user_step_, Release());
+  m.def("user_step", &user_step_, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(),
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), Release());
   m.def("item_step", &item_step_, Release());
   m.def("evaluate", &evaluate_, Release());
   m.def("dual_value", &dual_value, Release());
@@ -342,6 +351,20 @@ NB_MODULE(RATHER_MODULE, m) {
                         n_threads);
       },
       Release());
+
+  nb::class_<FeaturePrior>(m, "Prior")
+      .def("__init__", [](FeaturePrior* self, In<float> F, std::int64_t k, In<float> weight, double strength,
+                          int n_threads) {
+        std::vector<float> w(weight.data(), weight.data() + weight.size());
+        new (self) FeaturePrior{F, Prior(F.data(), F.shape(1), k, std::move(w), strength, n_threads)};
+      })
+      .def_prop_ro("strength", [](const FeaturePrior& self) { return self.prior.lambda(); })
+      .def(
+          "regress",
+          [](const FeaturePrior& self, In<float> X, InOut<float> C, InOut<float> mean, int n_threads) {
+            self.prior.regress(X.data(), X.shape(1), C.data(), mean.data(), n_threads);
+          },
+          Release());
 
   m.def(
       "score_pairs",

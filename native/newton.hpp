@@ -3,7 +3,8 @@
 //   min over U, V, b    sum_t w_t L(s_ij - s_ik) + 1/2 sum_i p_i |u_i|^2 + 1/2 sum_j (q_j |v_j|^2 + beta_j b_j^2)
 //   with                s_ij = u_i . v_j + b_j
 //
-// user step:  for every user, Newton-CG on  p_i/2 |u|^2 + sum_t w_t L(u . (v_j - v_k) + b_j - b_k), V fixed
+// user step:  for every user, Newton-CG on  p_i/2 |u - c_i|^2 + sum_t w_t L(u . (v_j - v_k) + b_j - b_k), V fixed, where
+//             the centre c_i is 0 unless centres are given
 // item step:  one Newton-CG step on all of (V, b), U fixed, preconditioned by the diagonal of the Hessian
 // Both solve the Newton system only roughly and then search along the direction: the loss is followed in the scalars
 // m + t (dm), so a trial costs no product with a factor. The last trial leaves c ready for the other half.
@@ -35,11 +36,12 @@ struct StepReport {
   void operator+=(const StepReport& other) { loss += other.loss, ridge += other.ridge, decrement += other.decrement; }
 };
 
-// Minimises over one user's u from where it stands; leaves m, c, d of the final u in the scratch.
-// `free` is the number of leading coordinates that may move.
+// Minimises over one user's u from where it stands; leaves m, c, d of the final u in the scratch. The ridge pulls to
+// `centre`, if one is given. `free` is the number of leading coordinates that may move.
 template <class Loss>
-StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float weight, double p_i, const float* V,
-                      std::int64_t ld, std::int64_t free, float* u, const StepOptions& options, Scratch& w) {
+StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float weight, double p_i, const float* centre,
+                      const float* V, std::int64_t ld, std::int64_t free, float* u, const StepOptions& options,
+                      Scratch& w) {
   const std::int32_t n = s.entries(i);
   const std::int32_t* items = s.item.data() + s.start[i];
   for (std::int32_t k = 0; k < n; ++k) std::copy_n(V + items[k] * ld, ld, w.W.data() + k * ld);
@@ -49,13 +51,19 @@ StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float we
 
   dots(W, Direct{}, n, ld, u, w.m.data());
   report.loss = user.slopes(w.m.data(), w.c.data(), w.d.data());
-  double uu = inner(u, u, free);
+  const float* own = centre ? w.own.data() : u;  // u - centre
+  auto square = [&] {
+    if (centre)
+      for (std::int64_t k = 0; k < free; ++k) w.own[k] = u[k] - centre[k];
+    return inner(own, own, free);
+  };
+  double uu = square();
   for (int newton = 0;; ++newton) {
     float* g = w.g.data();
     std::fill_n(g, ld, 0.0f);
     combine(W, Direct{}, w.c.data(), n, ld, g);
     double slope_sq = inner(g, g, free);
-    for (std::int64_t k = 0; k < free; ++k) g[k] += static_cast<float>(p_i * u[k]);
+    for (std::int64_t k = 0; k < free; ++k) g[k] += static_cast<float>(p_i * own[k]);
     std::fill(g + free, g + ld, 0.0f);
     double gg = inner(g, g, free);
     report.ridge = 0.5 * p_i * uu;
@@ -89,7 +97,7 @@ StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float we
     }
 
     // Backtracking: F(u + t step) must fall by a fixed share of what the slope promises.
-    double slope = inner(g, step, free), us = inner(u, step, free), ss = inner(step, step, free);
+    double slope = inner(g, step, free), us = inner(own, step, free), ss = inner(step, step, free);
     if (newton == 0) report.decrement = -0.5 * slope;
     double before = report.loss + 0.5 * p_i * uu;
     if (-slope <= kNegligible * before) break;
@@ -102,7 +110,7 @@ StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float we
         for (std::int64_t k = 0; k < free; ++k) u[k] += static_cast<float>(t) * step[k];
         std::swap(w.m, w.trial);
         report.loss = value;
-        uu = inner(u, u, free);
+        uu = square();
         moved = true;
         break;
       }
@@ -118,8 +126,8 @@ StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float we
 
 // Solves every user in place; fills z with the scalars at the new U.
 template <class Loss>
-StepReport user_step(const Loss& loss, const Store& s, const float* p, const float* V, float* U, std::int64_t ld,
-                     std::int64_t free, const Scalars& z, const StepOptions& options) {
+StepReport user_step(const Loss& loss, const Store& s, const float* p, const float* centre, const float* V, float* U,
+                     std::int64_t ld, std::int64_t free, const Scalars& z, const StepOptions& options) {
   auto work = scratches(s, ld, true, options.n_threads);
   std::int64_t n_chunks = (s.n_users + kUserChunk - 1) / kUserChunk;
   std::vector<StepReport> part(n_chunks);
@@ -127,7 +135,8 @@ StepReport user_step(const Loss& loss, const Store& s, const float* p, const flo
     Scratch& w = work[thread];
     std::int64_t last = std::min<std::int64_t>(s.n_users, (chunk + 1) * kUserChunk);
     for (std::int64_t i = chunk * kUserChunk; i < last; ++i) {
-      StepReport one = solve_user(loss, s, i, z.weight[i], p[i], V, ld, free, U + i * ld, options, w);
+      StepReport one = solve_user(loss, s, i, z.weight[i], p[i], centre ? centre + i * ld : nullptr, V, ld, free,
+                                  U + i * ld, options, w);
       std::copy_n(w.m.data(), s.entries(i), z.m + s.start[i]);
       std::copy_n(w.c.data(), s.entries(i), z.c + s.start[i]);
       std::copy_n(w.d.data(), s.entries(i), z.d + s.start[i]);

@@ -97,11 +97,12 @@ struct Scratch {
         p(ld),
         Hp(ld),
         step(ld),
-        next(ld) {}
+        next(ld),
+        own(ld) {}
   std::int64_t n;
   Aligned<float> W, m, c, d, x, h, dm, trial;
   Aligned<std::uint32_t> order;
-  Aligned<float> g, p, Hp, step, next;
+  Aligned<float> g, p, Hp, step, next, own;
 };
 
 inline std::vector<Scratch> scratches(const Store& s, std::int64_t ld, bool with_rows, int n_threads) {

@@ -21,26 +21,49 @@ struct Small {
   double operator()(std::int64_t i, std::int64_t j) const { return a[i * n + j]; }
 };
 
-// A^T A for the first l columns of A (n x ld).
-inline Small gram(const float* A, std::int64_t n, std::int64_t ld, std::int64_t l, int n_threads) {
+// sum_i w_i a_i b_i^T over the rows of A (n x lda, the first l columns) and B (n x ldb, all of them): l x ldb numbers, in
+// chunks of rows added in order. No w: all ones.
+inline std::vector<double> cross(const float* A, std::int64_t lda, std::int64_t l, const float* B, std::int64_t ldb,
+                                 const float* w, std::int64_t n, int n_threads) {
   std::int64_t size = std::max<std::int64_t>(256, (n + 63) / 64), n_chunks = (n + size - 1) / size;
   std::vector<Aligned<float>> part;
-  for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk) part.emplace_back(l * ld);
+  for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk) part.emplace_back(l * ldb);
   for_chunks(n_threads, n_chunks, [&](int, std::int64_t chunk) {
     for (std::int64_t i = chunk * size; i < std::min(n, (chunk + 1) * size); ++i) {
-      const float* row = A + i * ld;
+      const float* row = B + i * ldb;
       for (std::int64_t a = 0; a < l; ++a) {
-        Lanes scale = splat(row[a]);
-        float* out = part[chunk].data() + a * ld;
-        for (std::int64_t k = 0; k < ld; k += kLanes) store(out + k, load(out + k) + scale * load(row + k));
+        Lanes scale = splat(w ? w[i] * A[i * lda + a] : A[i * lda + a]);
+        float* out = part[chunk].data() + a * ldb;
+        for (std::int64_t k = 0; k < ldb; k += kLanes) store(out + k, load(out + k) + scale * load(row + k));
       }
     }
   });
-  Small G(l);
+  std::vector<double> total(l * ldb, 0.0);
   for (auto& one : part)
-    for (std::int64_t a = 0; a < l; ++a)
-      for (std::int64_t b = 0; b < l; ++b) G(a, b) += one[a * ld + b];
+    for (std::int64_t k = 0; k < l * ldb; ++k) total[k] += one[k];
+  return total;
+}
+
+// A^T A for the first l columns of A (n x ld), weighted by w if given.
+inline Small gram(const float* A, std::int64_t n, std::int64_t ld, std::int64_t l, int n_threads,
+                  const float* w = nullptr) {
+  std::vector<double> all = cross(A, ld, l, A, ld, w, n, n_threads);
+  Small G(l);
+  for (std::int64_t a = 0; a < l; ++a) std::copy_n(&all[a * ld], l, &G(a, 0));
   return G;
+}
+
+// out (n x ldb) <- A R, where A has l columns of interest (n x lda) and R is l x ldb.
+inline void multiply(const float* A, std::int64_t lda, std::int64_t l, const float* R, std::int64_t ldb, float* out,
+                     std::int64_t n, int n_threads) {
+  for_ranges(n_threads, n, 256, [&](int, std::int64_t first, std::int64_t last) {
+    Aligned<float> row(ldb);
+    for (std::int64_t i = first; i < last; ++i) {
+      std::fill(row.begin(), row.end(), 0.0f);
+      combine(R, Direct{}, A + i * lda, l, ldb, row.data());
+      std::copy_n(row.data(), ldb, out + i * ldb);
+    }
+  });
 }
 
 // A <- A R for the first R.n columns of A (n x ld).
@@ -48,14 +71,7 @@ inline void multiply_right(float* A, std::int64_t n, std::int64_t ld, const Smal
   Aligned<float> packed(R.n * ld);
   for (std::int64_t a = 0; a < R.n; ++a)
     for (std::int64_t b = 0; b < R.n; ++b) packed[a * ld + b] = static_cast<float>(R(a, b));
-  for_ranges(n_threads, n, 256, [&](int, std::int64_t first, std::int64_t last) {
-    Aligned<float> row(ld);
-    for (std::int64_t i = first; i < last; ++i) {
-      std::fill(row.begin(), row.end(), 0.0f);
-      combine(packed.data(), Direct{}, A + i * ld, R.n, ld, row.data());
-      std::copy_n(row.data(), ld, A + i * ld);
-    }
-  });
+  multiply(A, ld, R.n, packed.data(), ld, A, n, n_threads);
 }
 
 // Makes the columns of A orthonormal (Cholesky of the Gram matrix, inverted); columns that depend on others become 0.

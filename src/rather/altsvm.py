@@ -15,6 +15,7 @@ from .calibration import calibrate
 from .checkpoint import Checkpoint, Saved
 from .comparisons import Comparisons, as_comparisons
 from .errors import InputError, check_fit_params, number, one_of
+from .exposure import Exposure
 from .growth import FIRST_RANK, Growing
 from .lowrank import LowRank, rule_factor
 from .newton import Newton
@@ -24,7 +25,7 @@ from .sdca import Sdca
 
 SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
 CALIBRATION_ROUNDS = 5
-TOL, CLICKS_TOL, AUTO_TOL = 3e-4, 0.02, 0.01
+TOL, EXPOSED_TOL, CLICKS_TOL, AUTO_TOL = 3e-4, 1e-3, 0.02, 0.01
 STARTS = {"spectral": start.spectral, "uniform": start.uniform}
 
 
@@ -62,6 +63,11 @@ class AltSVM(LowRank):
         All comparisons of a user are weighted by (their number)^-balance. None: 0.5 for comparisons that are
         implied by ratings, rankings or clicks (n ratings imply about n^2 / 2 pairs, which are not as many independent
         answers), else 0.
+    exposure : bool, optional
+        Whether the items that a person compared (rated, clicked) are information as well: vectors then have prior means
+        that are linear in the leading singular vectors of who met what (see ``rather.exposure``). It helps much where
+        people choose what they rate, and hurts where items are assigned. None: where the singular values show that
+        they choose. It goes with the solver "newton".
     start : {"spectral", "uniform"}
         "spectral": the leading singular pairs of the gradient at the global ranking. "uniform": the random start of
         the authors' program.
@@ -129,6 +135,7 @@ class AltSVM(LowRank):
         item_power: float = 0.5,
         user_power: float = 0.0,
         balance: float | None = None,
+        exposure: bool | None = None,
         start: str = "spectral",
         solver: str = "newton",
         max_iter: int = 30,
@@ -149,7 +156,7 @@ class AltSVM(LowRank):
         The rule for ``reg=None`` was made for the full model; here, give ``reg`` or let "cv" choose it.
         """
         published: dict[str, Any] = {
-            "rank": 100, "bias": False, "item_power": 0.0, "user_power": 0.0, "balance": 0.0,
+            "rank": 100, "bias": False, "item_power": 0.0, "user_power": 0.0, "balance": 0.0, "exposure": False,
             "start": "uniform", "solver": "sdca",
         }  # fmt: skip
         return cls(**{**published, **params})
@@ -166,11 +173,12 @@ class AltSVM(LowRank):
         saved = checkpoint.read() if checkpoint is not None else None
         self.cv_results_: list[dict[str, float]] = [] if saved is None else saved.cv_results
         factor = None if saved is not None else self._factor(comparisons)
-        problem = self._problem(comparisons.store, scaled, self._first_rank(comparisons, saved), factor)
+        exposed = None if self.solver == "sdca" else self._exposure(comparisons)
+        problem = self._problem(comparisons.store, scaled, exposed, self._first_rank(comparisons, saved), factor)
         if saved is not None:
             problem.set_reg(saved.reg, saved.bias_reg)
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
-        self._run(problem, comparisons, began, checkpoint, saved)
+        self._run(problem, comparisons, exposed, began, checkpoint, saved)
         self._set_calibration(partial(calibrate, self._twin(), comparisons, self.seed))
         return self
 
@@ -210,6 +218,7 @@ class AltSVM(LowRank):
         self,
         problem: Problem,
         comparisons: Comparisons,
+        exposed: Exposure | None,
         began: float,
         checkpoint: Checkpoint | None,
         saved: Saved | None,
@@ -223,18 +232,21 @@ class AltSVM(LowRank):
         self.loss_ = self.loss
         self._set_data(comparisons)
         self._set_factors(problem.U, problem.V, problem.rank)
+        self._set_prior(exposed, problem.user_prior)
         tol = self.tol
         if tol is None:
-            tol = AUTO_TOL if self._rank == "auto" else CLICKS_TOL if comparisons.against_unseen else TOL
+            usual = CLICKS_TOL if comparisons.against_unseen else TOL if exposed is None else EXPOSED_TOL
+            tol = AUTO_TOL if self._rank == "auto" else usual
         keep = None if checkpoint is None else partial(checkpoint.write, solver, self.cv_results_)
 
         def one_round() -> dict[str, float]:
             record = solver.round()
             self._set_factors(solver.problem.U, solver.problem.V, solver.problem.rank)  # which may have grown
+            self._set_prior(exposed, solver.problem.user_prior)
             return record
 
         run_rounds(self, one_round, began, tol=tol, title=f"AltSVM {self.solver}", history=history, keep=keep)
-        self._pose(comparisons, solver.problem)
+        self._pose(comparisons, solver.problem, exposed)
 
     def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
         """Take over the factors of the last fit; False if there was none."""
@@ -266,6 +278,7 @@ class AltSVM(LowRank):
             raise InputError(f"reg is {self.reg!r}; it must be a number above 0, None (a rule) or 'cv'")
         reg = None if isinstance(self.reg, str) else self.reg
         check_fit_params(self.max_iter, self.tol, reg, self.seed, self.callback)
-        for option, wanted in (("warm_start", self.warm_start), ("rank='auto'", self._rank == "auto")):
+        growing, exposed = self._rank == "auto", self.exposure is True
+        for option, wanted in (("warm_start", self.warm_start), ("rank='auto'", growing), ("exposure", exposed)):
             if wanted and self.solver == "sdca":
-                raise InputError(f"{option} goes with solver='newton': sdca would need dual variables to go on from")
+                raise InputError(f"{option} goes with solver='newton': sdca is the paper's algorithm, and no more")

@@ -23,10 +23,11 @@ import numpy as np
 
 from .comparisons import Comparisons
 from .errors import InputError
+from .exposure import Exposure
 from .native import FloatArray, threads
 from .newton import HINGE_DELTAS
 from .problem import SQUARES, Problem, Scales
-from .spectrum import decompose, sparse_gradient, spectral_norm
+from .spectrum import decompose, gradient, spectral_norm
 
 LANCZOS_TOL = 1e-4
 NO_DATA = (
@@ -83,12 +84,14 @@ class Posed:
     reg: float
     bias_reg: float
     delta: float
+    exposed: Exposure | None
 
     def at(self, model: Any) -> Problem:
         """The problem at the factors of a model."""
         problem = Problem(
             self.comparisons.store, rank=model.rank_, loss=self.loss, bias=self.bias, scales=self.scales,
-            n_threads=threads(model.n_threads),
+            n_threads=(n_threads := threads(model.n_threads)),
+            priors=None if self.exposed is None else self.exposed.priors(self.scales, n_threads),
         )  # fmt: skip
         problem.set_reg(self.reg, self.bias_reg)
         problem.U[:], problem.V[:] = model.U_, model.V_
@@ -102,11 +105,11 @@ class Certified:
 
     _posed: Posed | None = None
 
-    def _pose(self, comparisons: Comparisons, problem: Problem) -> None:
+    def _pose(self, comparisons: Comparisons, problem: Problem, exposed: Exposure | None = None) -> None:
         smoothed = problem.delta or HINGE_DELTAS[-1]  # any smoothing gives a bound, that of the fit about the best
         self._posed = Posed(
             comparisons, problem.loss_name, problem.bias, problem.scales, problem.reg, problem.bias_reg,
-            smoothed if problem.loss_name == "hinge" else 0.0,
+            smoothed if problem.loss_name == "hinge" else 0.0, exposed,
         )  # fmt: skip
 
     def certificate(self) -> Certificate:
@@ -128,14 +131,14 @@ def certify(problem: Problem, radius: float | None = None, tol: float = LANCZOS_
     if need be (``within``). ``tol`` is the relative accuracy of the gradient's norm.
     """
     norm = float(decompose(problem).values.sum())
-    gradient = spectral_norm(sparse_gradient(problem), tol)
-    bound = _lower_bound(problem, gradient, radius)
+    steepest = spectral_norm(gradient(problem), tol)
+    bound = _lower_bound(problem, steepest, radius)
     if radius is None:
         objective = problem.true_loss() + problem.reg * norm
     else:
         objective = problem.true_loss_at(*within(problem, norm, radius))
-    objective += 0.5 * float((problem.beta * problem.V[:, problem.rank].astype(np.float64) ** 2).sum())
-    return Certificate(objective, min(max(bound, 0.0), objective), gradient, problem.reg, norm)
+    objective += problem.bias_penalty()
+    return Certificate(objective, min(max(bound, 0.0), objective), steepest, problem.reg, norm)
 
 
 def within(problem: Problem, norm: float, radius: float) -> tuple[FloatArray, FloatArray]:
@@ -147,11 +150,11 @@ def within(problem: Problem, norm: float, radius: float) -> tuple[FloatArray, Fl
     return U, V
 
 
-def _lower_bound(problem: Problem, gradient: float, radius: float | None) -> float:
+def _lower_bound(problem: Problem, steepest: float, radius: float | None) -> float:
     """D at its best tau where D is a polynomial, else at the largest tau up to 1."""
-    biases = float((problem.item_slopes() ** 2 / (2 * problem.beta)).sum()) if problem.bias else 0.0
-    most = np.inf if radius is not None or gradient <= 0 else problem.reg / gradient
-    price = gradient * radius if radius is not None else 0.0
+    biases = problem.bias_dual()
+    most = np.inf if radius is not None or steepest <= 0 else problem.reg / steepest
+    price = steepest * radius if radius is not None else 0.0
     tau = min(most, 1.0)
     if problem.loss_name in SQUARES and (square := problem.loss_value + biases) > 0:
         tau = min(most, max(2 * problem.loss_value - problem.slope() - price, 0.0) / (2 * square))

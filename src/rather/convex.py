@@ -13,6 +13,7 @@ from .calibration import calibrate
 from .certificate import NO_DATA, Certificate
 from .comparisons import as_comparisons
 from .errors import InputError, check_fit_params, number
+from .exposure import Exposure
 from .growth import FIRST_RANK, Growing
 from .lowrank import LowRank, rule_factor
 from .rounds import run_rounds
@@ -46,7 +47,7 @@ class Convex(LowRank):
         The regularised program. Neither: the rule of ``AltSVM``.
     loss : {"squared_hinge", "hinge", "logistic"}
         max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
-    bias, item_power, user_power, balance
+    bias, item_power, user_power, balance, exposure
         As in :class:`AltSVM`.
     max_iter : int
         Rounds (each a growth of the factors and five Newton steps on both) at most.
@@ -102,6 +103,7 @@ class Convex(LowRank):
         item_power: float = 0.5,
         user_power: float = 0.0,
         balance: float | None = None,
+        exposure: bool | None = None,
         max_iter: int = 100,
         tol: float = 1e-3,
         n_threads: int | None = None,
@@ -114,7 +116,13 @@ class Convex(LowRank):
     @classmethod
     def plain(cls, lam: float, **params: Any) -> Convex:
         """The paper's program to the letter: no bias, the plain nuclear norm, all comparisons alike."""
-        published: dict[str, Any] = {"bias": False, "item_power": 0.0, "user_power": 0.0, "balance": 0.0}
+        published: dict[str, Any] = {
+            "bias": False,
+            "item_power": 0.0,
+            "user_power": 0.0,
+            "balance": 0.0,
+            "exposure": False,
+        }
         return cls(**{**published, **params, "lam": lam})
 
     def fit(self, comparisons: Any, y: Any = None) -> Convex:
@@ -126,7 +134,8 @@ class Convex(LowRank):
         radius = None if self.lam is None else math.sqrt(self.lam * n * m)
         scaled, self.user_rule_ = self._scales(comparisons)
         factor = rule_factor(comparisons) if self.reg is None else None
-        problem = self._problem(comparisons.store, scaled, min(FIRST_RANK, n, m), factor)
+        exposed = self._exposure(comparisons)
+        problem = self._problem(comparisons.store, scaled, exposed, min(FIRST_RANK, n, m), factor)
         start.spectral(problem, self.seed)
         solver = Growing(problem, self.seed, radius)
         self.loss_ = self.loss
@@ -134,18 +143,19 @@ class Convex(LowRank):
 
         def one_round() -> dict[str, float]:
             record = solver.round()
-            self._take(solver)
+            self._take(solver, exposed)
             return record
 
-        self._take(solver)
+        self._take(solver, exposed)
         run_rounds(self, one_round, began, tol=self.tol)
         self._set_calibration(partial(calibrate, self._twin(), comparisons, self.seed))
         return self
 
-    def _take(self, solver: Growing) -> None:
+    def _take(self, solver: Growing, exposed: Exposure | None) -> None:
         """The factors as they are now, and what is known about them."""
         self._proof = solver.proof
         self._set_factors(*solver.factors)
+        self._set_prior(exposed, solver.problem.user_prior)
         self.reg_, self.bias_reg_ = solver.proof.limit, solver.problem.bias_reg
 
     def certificate(self) -> Certificate:

@@ -12,7 +12,7 @@ from .certificate import Certificate, certify, within
 from .native import factor
 from .newton import Newton
 from .problem import Problem
-from .spectrum import Singular, decompose, leading, sparse_gradient
+from .spectrum import Singular, decompose, gradient, leading, rows_of
 
 FIRST_RANK = 16
 STEPS = 5  # Newton's rounds between two certificates
@@ -92,19 +92,17 @@ class Growing:
         kept = int((held.values > NEGLIGIBLE * held.values[0]).sum()) if held.values[0] > 0 else 0
         held = Singular(held.left[:, :kept], held.values[:kept], held.right[:, :kept])
         most = min(old.store.n_users, old.store.n_items) - kept
-        gradient, added = sparse_gradient(old), 0
-        if most > 0 and leading(gradient, 1, LOOSE, held).values[0] > old.reg:
-            found = leading(gradient, min(most, kept // 2 + 8), LOOSE, held)
+        slopes, added = gradient(old), 0
+        if most > 0 and leading(slopes, 1, LOOSE, held).values[0] > old.reg:
+            found = leading(slopes, min(most, kept // 2 + 8), LOOSE, held)
             added = int((found.values > old.reg).sum())
-        problem = old.with_rank(kept + added)
-        root = np.sqrt(held.values)
-        problem.U[:, :kept] = held.left * root / np.sqrt(old.scales.user_ridge)[:, None]
-        problem.V[:, :kept] = held.right * root / np.sqrt(old.scales.item_ridge)[:, None]
+        problem, root = old.with_rank(kept + added), np.sqrt(held.values)
+        problem.U[:, :kept], problem.V[:, :kept] = rows_of(old, held.left * root, held.right * root)
         problem.V[:, problem.rank] = old.V[:, old.rank]
         problem.refresh()
         if added:
-            left, right = factor(len(held.left), added), factor(len(held.right), added)
-            left[:, :added], right[:, :added] = found.left[:, :added], found.right[:, :added]
+            left, right = factor(old.store.n_users, added), factor(old.store.n_items, added)
+            left[:, :added], right[:, :added] = rows_of(old, found.left[:, :added], found.right[:, :added])
             start.fill(problem, np.arange(kept, kept + added), left, found.values[:added], right)
         self.newton.problem = problem
 

@@ -7,8 +7,9 @@ from typing import Any
 from . import start
 from .certificate import Certified
 from .comparisons import Comparisons
-from .errors import number, one_of
+from .errors import InputError, number, one_of
 from .estimator import Estimator
+from .exposure import Exposure, exposure
 from .native import LOSSES, threads
 from .newcomers import FoldInModel
 from .problem import Problem, Scales, UserRule, scales
@@ -23,18 +24,25 @@ class LowRank(Estimator, Certified, FoldInModel):
     item_power: float
     user_power: float
     balance: float | None
+    exposure: bool | None
     seed: int
 
     def _scales(self, comparisons: Comparisons) -> tuple[Scales, UserRule]:
         balance = comparisons.balance if self.balance is None else self.balance
         return scales(comparisons.store, user_power=self.user_power, item_power=self.item_power, balance=balance)
 
-    def _problem(self, store: Any, scaled: Scales, rank: int, factor: float | None = None) -> Problem:
+    def _exposure(self, comparisons: Comparisons) -> Exposure | None:
+        return exposure(comparisons, wanted=self.exposure, seed=self.seed, n_threads=threads(self.n_threads))
+
+    def _problem(
+        self, store: Any, scaled: Scales, exposed: Exposure | None, rank: int, factor: float | None = None
+    ) -> Problem:
         """The problem these parameters pose on a store; ``factor`` (times the scale of reg) overrides ``reg``."""
         n_threads = threads(self.n_threads)
         problem = Problem(
-            store, rank=rank, loss=self.loss, bias=self.bias is not False, scales=scaled, n_threads=n_threads
-        )
+            store, rank=rank, loss=self.loss, bias=self.bias is not False, scales=scaled, n_threads=n_threads,
+            priors=None if exposed is None else exposed.priors(scaled, n_threads),
+        )  # fmt: skip
         scale, bias_scale = start.reg_scales(store, loss=self.loss, scales=scaled, n_threads=n_threads)
         if factor is None and not isinstance(self.reg, str) and self.reg is not None:
             reg = float(self.reg)
@@ -49,6 +57,8 @@ class LowRank(Estimator, Certified, FoldInModel):
         number("user_power", self.user_power, at_least=0, at_most=2)
         if self.balance is not None:
             number("balance", self.balance, at_least=0, at_most=1)
+        if self.exposure is not None and not isinstance(self.exposure, bool):
+            raise InputError(f"exposure is {self.exposure!r}; it must be True, False or None (where it says something)")
         if not isinstance(self.bias, bool):
             number("bias", self.bias, above=0, at_most=1e30)
         threads(self.n_threads)

@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError
+from .exposure import Exposure, person_features
 from .factors import FactorModel
 from .ids import Codes
 from .native import LOSSES, FloatArray, core, factor
 from .person import Person
+from .priors import Prior
 from .problem import Problem, Scales, UserRule
+
+PRIOR = "exposure_parts", "exposure_coefficients"
 
 
 class FoldInModel(FactorModel):
@@ -24,6 +28,7 @@ class FoldInModel(FactorModel):
     loss_: str
     reg_: float
     user_rule_: UserRule
+    prior_: tuple[FloatArray, FloatArray] | None = None  # what a newcomer's prior mean is made of; see _set_prior
 
     def fold_in(self, answers: Sequence[tuple[Any, Any]]) -> Person:
         """A newcomer from a few answers, each (winner, loser), without fitting again.
@@ -60,10 +65,25 @@ class FoldInModel(FactorModel):
         problem = Problem(store, rank=self.rank_, loss=self.loss_, bias=True, scales=scaled, n_threads=1)
         problem.V[:] = self.V_[items]
         problem.set_reg(self.reg_, 1.0)
+        if self.prior_ is not None:
+            parts, coefficients = self.prior_
+            problem.U[:, : self.rank_] = problem_mean = person_features(parts, items) @ coefficients
+            problem.user_mean = factor(1, self.rank_ + 1)
+            problem.user_mean[:, : self.rank_] = problem_mean
         solve_users(problem)
         return problem.U
 
+    def _set_prior(self, exposed: Exposure | None, prior: Prior | None) -> None:
+        """Keep what a person's prior mean is computed from: parts of their features, one row an item, and A."""
+        self.prior_ = None
+        if exposed is not None and prior is not None:
+            self.prior_ = exposed.parts[:, : exposed.k], prior.coefficients[:, : self.rank_]
+
     # -- files --------------------------------------------------------------------------------------------------
+
+    def _tensors(self) -> dict[str, Any]:
+        prior = {} if self.prior_ is None else dict(zip(PRIOR, self.prior_, strict=True))
+        return super()._tensors() | prior
 
     def _about(self) -> dict[str, Any]:
         return {"loss": self.loss_, "reg": self.reg_, "user_rule": asdict(self.user_rule_)}
@@ -71,6 +91,17 @@ class FoldInModel(FactorModel):
     def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
         rule = UserRule(**{name: float(value) for name, value in about["user_rule"].items()})
         self.loss_, self.reg_, self.user_rule_ = about["loss"], float(about["reg"]), rule
+        if PRIOR[0] in tensors:
+            self.prior_ = parts, coefficients = tensors[PRIOR[0]], tensors[PRIOR[1]]
+            sound = (
+                parts.dtype == coefficients.dtype == np.float32
+                and parts.ndim == coefficients.ndim == 2
+                and parts.shape == (len(self.items_), coefficients.shape[0])
+                and coefficients.shape[1] == tensors["user_factors"].shape[1]
+                and all((np.abs(a) < 1e15).all() for a in (parts, coefficients))
+            )
+            if not sound:
+                return False
         return (
             super()._restore(tensors, about)
             and self.loss_ in LOSSES

@@ -44,4 +44,5 @@ class Newton:
         if self.problem.loss == LOSSES["hinge"] and rounds_done:
             self.problem.delta = HINGE_DELTAS[min(rounds_done, len(HINGE_DELTAS)) - 1]
         self.problem.m[:] = state["m"]
+        self.problem.update_priors()
         self.problem.evaluate()

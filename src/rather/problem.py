@@ -5,6 +5,9 @@
 with s_ij = u_i . v_j + b_j for every comparison t = "i prefers j to k", whose weight w_t includes the user's. The
 ridges are p_i = reg * (user shape), q_j = reg * (item shape) and beta_j = bias_reg * (item shape). In memory the bias
 is column r of V, against a column r of U that is fixed to 1 (0 without bias).
+
+With features z_i of users and h_j of items (see ``rather.exposure``) the ridges are about prior means, u_i - A' z_i and
+(v_j, b_j) - B' h_j, and A and B have ridges of their own; F is then minimised over them as well.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .native import GAP_LOSSES, LOSSES, FloatArray, core, factor
+from .priors import Prior
 
 SQUARES = ("squared_hinge", "squared_difference")  # losses h^2 of a shortfall h with slope -2 h
 
@@ -78,7 +82,17 @@ class Problem:
     diagonal. ``loss_value`` is the loss at ``m``; :meth:`refresh` brings all of them up to date with U and V.
     """
 
-    def __init__(self, store: Any, *, rank: int, loss: str, bias: bool, scales: Scales, n_threads: int) -> None:
+    def __init__(
+        self,
+        store: Any,
+        *,
+        rank: int,
+        loss: str,
+        bias: bool,
+        scales: Scales,
+        n_threads: int,
+        priors: tuple[Prior, Prior] | None = None,
+    ) -> None:
         self.store = store
         self.rank = rank
         self.loss_name = loss
@@ -94,6 +108,10 @@ class Problem:
         order = np.zeros(store.n_entries, np.uint32) if store.sweeps else None
         self._state = core.State(self.m, self.c, self.d, order, scales.user_weight)
         self.loss_value = 0.0
+        self.user_prior: Prior | None
+        self.item_prior: Prior | None
+        self.user_prior, self.item_prior = priors or (None, None)
+        self.user_mean: FloatArray | None = None  # what the users' ridges pull to, if not to 0
 
     def set_reg(self, reg: float, bias_reg: float) -> None:
         self.reg, self.bias_reg = reg, bias_reg
@@ -104,8 +122,9 @@ class Problem:
     def with_rank(self, rank: int) -> Problem:
         """The same problem for factors of another rank, which are zero."""
         other = Problem(
-            self.store, rank=rank, loss=self.loss_name, bias=self.bias, scales=self.scales, n_threads=self.n_threads
-        )
+            self.store, rank=rank, loss=self.loss_name, bias=self.bias, scales=self.scales, n_threads=self.n_threads,
+            priors=None if self.user_prior is None or self.item_prior is None else (self.user_prior, self.item_prior),
+        )  # fmt: skip
         other.set_reg(self.reg, self.bias_reg)
         other.delta = self.delta
         return other
@@ -113,7 +132,8 @@ class Problem:
     # -- passes -------------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Scores, loss and slopes at the current factors."""
+        """Scores, loss and slopes, and the prior means, at the current factors."""
+        self.update_priors()
         core.scores(self.store, self.U, self.V, self.m, self.n_threads)
         self.evaluate()
 
@@ -127,28 +147,69 @@ class Problem:
     ) -> float:
         """Newton on every user, V fixed; returns the decrement: what the quadratic models said there was to gain."""
         self.loss_value, _, decrement = core.user_step(
-            self.store, self.loss, self.delta, self.p, self.V, self.U, self.rank, self._state,
+            self.store, self.loss, self.delta, self.p, self.user_mean, self.V, self.U, self.rank, self._state,
             newton_steps, cg_steps, cg_tol, grad_tol, self.n_threads,
         )  # fmt: skip
+        self.update_priors(items=False)
         return float(decrement)
 
     def item_step(self, *, cg_steps: int = 5, cg_tol: float = 0.1) -> float:
         """One Newton-CG step on all items with U fixed; returns the decrement."""
+        mean = None if self.item_prior is None else self.item_prior.mean
+        if mean is not None:
+            self.V -= mean  # the step itself only needs what the ridges are of; the scores are carried along
         self.loss_value, _, decrement = core.item_step(
             self.store, self.loss, self.delta, self.q, self.beta, self.U, self.V, self.rank, self.loss_value,
             self._state, cg_steps, cg_tol, self.n_threads,
         )  # fmt: skip
+        if mean is not None:
+            self.V += mean
+            self.update_priors(users=False)
         return float(decrement)
+
+    def update_priors(self, users: bool = True, items: bool = True) -> None:
+        """The prior means that are best for the current factors."""
+        if self.user_prior is not None and users:
+            self.user_prior.update(self.U)
+            self.user_mean = self.user_prior.mean
+        if self.item_prior is not None and items:
+            self.item_prior.update(self.V)
 
     # -- values -------------------------------------------------------------------------------------------------
 
     def penalty(self) -> float:
-        """The three ridge terms."""
+        """The ridge terms, with those of the prior means."""
         r = self.rank
-        users = (self.p.astype(np.float64) * _row_norms(self.U[:, :r])).sum()
-        items = (self.q.astype(np.float64) * _row_norms(self.V[:, :r])).sum()
-        biases = (self.beta.astype(np.float64) * self.V[:, r].astype(np.float64) ** 2).sum()
-        return 0.5 * float(users + items + biases)
+        U, V = self.own()
+        users = (self.p.astype(np.float64) * _row_norms(U[:, :r])).sum()
+        items = (self.q.astype(np.float64) * _row_norms(V[:, :r])).sum()
+        if self.user_prior is not None and self.item_prior is not None:
+            users += self.reg * self.user_prior.squares()[:r].sum()
+            items += self.reg * self.item_prior.squares()[:r].sum()
+        return 0.5 * float(users + items) + self.bias_penalty()
+
+    def bias_penalty(self) -> float:
+        """The part of it that is the biases'."""
+        own = self.own()[1][:, self.rank].astype(np.float64)
+        shared = 0.0 if self.item_prior is None else self.bias_reg * float(self.item_prior.squares()[self.rank])
+        return 0.5 * (float((self.beta * own**2).sum()) + shared)
+
+    def bias_dual(self) -> float:
+        """The conjugate of that at the slopes of the loss with respect to the biases."""
+        if not self.bias:
+            return 0.0
+        g = np.bincount(self.store.item, weights=self.c, minlength=self.store.n_items)
+        total = float((g**2 / self.beta).sum())
+        if (prior := self.item_prior) is not None:
+            shared = g @ prior.features[:, : prior.k].astype(np.float64)
+            total += float(shared @ shared) / (self.bias_reg * prior.strength)
+        return 0.5 * total
+
+    def own(self) -> tuple[FloatArray, FloatArray]:
+        """U and V less their prior means."""
+        if self.user_prior is None or self.item_prior is None:
+            return self.U, self.V
+        return self.U - self.user_prior.mean, self.V - self.item_prior.mean
 
     def objective(self) -> float:
         """F at the current factors with the true loss (a hinge is evaluated unsmoothed)."""
@@ -179,10 +240,6 @@ class Problem:
     def slope(self) -> float:
         """The derivative of the loss along the scores, sum_e c_e m_e."""
         return float(np.einsum("e,e->", self.c, self.m, dtype=np.float64))
-
-    def item_slopes(self) -> Any:
-        """The derivatives of the loss with respect to the biases: the column sums of the gradient."""
-        return np.bincount(self.store.item, weights=self.c, minlength=self.store.n_items)
 
     def _scratch(self, m: FloatArray) -> Any:
         """A state at some scores, whose slopes no one will miss."""

@@ -4,6 +4,10 @@ Both are taken of scaled matrices. With the shapes of the ridges, p_i = reg pi_i
 of the loss with respect to the score matrix is divided by their square roots, S = diag(pi)^-1/2 G diag(kappa)^-1/2, and
 the personal part of the scores, U V', is multiplied by them. Then the ridges of the best factors of a matrix add up to
 reg times its nuclear norm, and the spectral norm is the dual of that.
+
+Prior means only add rows and columns. The rows of U are L x for x = (own parts times pi^1/2, A times a^1/2), of which
+the ridges are reg |x|^2, with L = [diag(pi)^-1/2, Z a^-1/2]: S becomes L' G M with such an M for the items, and x takes
+the place of the scaled factor.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .native import FloatArray, core
+from .priors import Prior
 from .problem import Problem
 
 Matrix = npt.NDArray[np.float64]
@@ -37,20 +42,53 @@ def scaled_slopes(problem: Problem) -> FloatArray:
     return entries
 
 
-def sparse_gradient(problem: Problem) -> Any:
-    """-S as a scipy matrix, whose leading singular pairs are the directions that lower the loss fastest."""
+def gradient(problem: Problem) -> Any:
+    """-S as a scipy operator, whose leading singular pairs are the directions that lower the loss fastest."""
     from scipy.sparse import csr_matrix
+    from scipy.sparse.linalg import aslinearoperator
 
     store = problem.store
-    entries = scaled_slopes(problem).astype(np.float64)
-    return csr_matrix((entries, store.item, store.start), shape=(store.n_users, store.n_items))
+    size = store.n_users, store.n_items
+    if problem.user_prior is None or problem.item_prior is None:
+        entries = scaled_slopes(problem).astype(np.float64)
+        return aslinearoperator(csr_matrix((entries, store.item, store.start), shape=size))
+    middle = csr_matrix((-problem.c.astype(np.float64), store.item, store.start), shape=size)
+    left, right = (aslinearoperator(map) for map in _maps(problem))
+    return left.T @ aslinearoperator(middle) @ right
+
+
+def _maps(problem: Problem) -> tuple[Any, Any]:
+    """The matrices that take scaled factors to the rows of U and of V."""
+    from scipy.sparse import csr_matrix, diags, hstack
+
+    def one(shape: FloatArray, prior: Prior | None) -> Any:
+        own = diags(1 / np.sqrt(shape.astype(np.float64)))
+        if prior is None:
+            return own
+        return hstack([own, csr_matrix(prior.features[:, : prior.k] / np.sqrt(prior.strength))]).tocsr()
+
+    scales = problem.scales
+    return one(scales.user_ridge, problem.user_prior), one(scales.item_ridge, problem.item_prior)
+
+
+def rows_of(problem: Problem, left: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:
+    """The rows of U and of V that scaled factors stand for."""
+    users, items = _maps(problem)
+    return users @ left, items @ right
 
 
 def decompose(problem: Problem) -> Singular:
-    """The singular triples of the scaled personal part of the scores, diag(pi)^1/2 U V' diag(kappa)^1/2."""
+    """The singular triples of the scaled personal part of the scores."""
     r, scales = problem.rank, problem.scales
-    left, R = np.linalg.qr(problem.U[:, :r] * np.sqrt(scales.user_ridge, dtype=np.float64)[:, None])
-    right, Q = np.linalg.qr(problem.V[:, :r] * np.sqrt(scales.item_ridge, dtype=np.float64)[:, None])
+    U, V = problem.own()
+
+    def scaled(own: FloatArray, shape: FloatArray, prior: Prior | None) -> Matrix:
+        x = own[:, :r].astype(np.float64) * np.sqrt(shape.astype(np.float64))[:, None]
+        shared = [] if prior is None else [np.sqrt(prior.strength) * prior.coefficients[:, :r].astype(np.float64)]
+        return np.vstack([x, *shared])
+
+    left, R = np.linalg.qr(scaled(U, scales.user_ridge, problem.user_prior))
+    right, Q = np.linalg.qr(scaled(V, scales.item_ridge, problem.item_prior))
     a, values, b = np.linalg.svd(R @ Q.T, full_matrices=False)
     return Singular(left @ a, values, right @ b.T)
 
@@ -75,13 +113,14 @@ def leading(matrix: Any, k: int, tol: float, known: Singular | None = None) -> S
 
     n, m = matrix.shape
     if min(n, m) <= max(DENSE, 2 * k):
-        dense = matrix.toarray()
+        dense = matrix @ np.eye(m)
         if known is not None:
             dense -= known.left @ (known.left.T @ dense)
             dense -= (dense @ known.right) @ known.right.T
         a, values, b = np.linalg.svd(dense, full_matrices=False)
         return Singular(a[:, :k], values[:k], b[:k].T)
-    if not matrix.nnz or not np.abs(matrix.data).max():
+    start = np.random.default_rng(0).standard_normal(min(n, m))
+    if not np.any(matrix @ start if m <= n else matrix.T @ start):
         return Singular(np.eye(n, k), np.zeros(k), np.eye(m, k))
     operator = matrix
     if known is not None:
@@ -96,7 +135,6 @@ def leading(matrix: Any, k: int, tol: float, known: Singular | None = None) -> S
             return np.asarray(x - B @ (B.T @ x))
 
         operator = LinearOperator((n, m), matvec=forth, rmatvec=back, dtype=np.float64)
-    start = np.random.default_rng(0).standard_normal(min(n, m))
     a, values, b = svds(operator, k=k, tol=tol, v0=start)
     order = np.argsort(-values)
     return Singular(a[:, order], values[order], b[order].T)

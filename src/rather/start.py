@@ -85,19 +85,21 @@ def grow(problem: Problem, seed: int) -> None:
     values, left, right = singular(
         problem.store, scaled_slopes(problem), columns=len(dead), iterations=3, rng=rng, n_threads=problem.n_threads
     )
+    left /= np.sqrt(problem.scales.user_ridge)[:, None]
+    right /= np.sqrt(problem.scales.item_ridge)[:, None]
     fill(problem, dead, left, values, right)
 
 
 def fill(problem: Problem, columns: Any, left: FloatArray, values: Any, right: FloatArray) -> None:
-    """Set columns of U and V to singular pairs of S, shrunk by reg, at the scale that minimises F along them.
+    """Set columns of U and V to the rows that singular pairs of S stand for, shrunk by reg, at the scale that is best.
 
     ``left`` and ``right`` are laid out as factors are, and are used up.
     """
     k, shrunk = len(columns), np.maximum(values - problem.reg, 0.0)
     if not shrunk.any():
         return
-    left[:, :k] *= np.sqrt(shrunk) / np.sqrt(problem.scales.user_ridge)[:, None]
-    right[:, :k] *= np.sqrt(shrunk) / np.sqrt(problem.scales.item_ridge)[:, None]
+    left[:, :k] *= np.sqrt(shrunk)
+    right[:, :k] *= np.sqrt(shrunk)
     added = np.empty_like(problem.m)
     core.scores(problem.store, left, right, added, problem.n_threads)
     scale = np.float32(np.sqrt(_best_scale(problem, added, problem.reg * float(shrunk.sum()))))

@@ -34,12 +34,13 @@ def choose_factor(model: AltSVM, comparisons: Comparisons) -> tuple[list[dict[st
     if not len(train) or not len(test):
         raise InputError("reg='cv' holds out a fifth of the answers, too few here to compare; give reg a number")
     scaled, _ = model._scales(train)
+    exposed = None if model.solver == "sdca" else model._exposure(train)
     rank = AUTO_RANK if model._rank == "auto" else int(model._rank)
     results: list[dict[str, float]] = []
     best, best_accuracy, worse = start.REG_FACTOR, -1.0, 0
     problem: Problem | None = None
     for factor in FACTORS:
-        warm, problem = problem, model._problem(train.store, scaled, rank, factor)
+        warm, problem = problem, model._problem(train.store, scaled, exposed, rank, factor)
         if warm is None:
             start.spectral(problem, model.seed)
         else:
