@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from .comparisons import Comparisons
+from .errors import InputError
 from .native import FloatArray, core, factor
 from .priors import Prior
 from .problem import Scales
@@ -63,9 +64,11 @@ def exposure(comparisons: Comparisons, *, wanted: bool | None, seed: int, n_thre
     ``wanted=None``: where the spectrum stands out from a random one's.
     """
     k = min(FEATURES, comparisons.n_users - 1, comparisons.n_items - 1)
-    if wanted is False or k < 2:
+    if wanted and comparisons.clicks is not None:
+        raise InputError("exposure is for votes and ratings: comparisons from clicks are made of who met what already")
+    if wanted is False or k < 2 or comparisons.clicks is not None:
         return None
-    store = _met(comparisons, n_threads)
+    store = comparisons.store
     n_i = np.maximum(np.diff(store.start), 1).astype(np.float32)
     n_j = np.maximum(store.item_count, 1).astype(np.float32)
     ones = np.ones(store.n_entries, np.float32)
@@ -86,15 +89,6 @@ def unit_rows(rows: Any) -> FloatArray:
     """Rows of length 1; rows of zeros stay."""
     length = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1, keepdims=True))
     return np.asarray(rows / np.maximum(length, 1e-30), np.float32)
-
-
-def _met(comparisons: Comparisons, n_threads: int) -> Any:
-    """A store of what users met of their own accord: of clicks alone, without the unseen items they are compared with."""
-    clicks = comparisons.clicks
-    if clicks is None:
-        return comparisons.store
-    ones = np.ones(len(clicks.user))
-    return core.store_from_ratings(comparisons.n_users, comparisons.n_items, clicks.user, clicks.item, ones, n_threads)
 
 
 def _stands_out(store: Any, entries: FloatArray, seed: int, n_threads: int) -> bool:
