@@ -227,6 +227,6 @@ def test_growing_never_raises_the_objective(loss):
     comparisons = rather.simulate(60, 40, rank=3, per_user=40, seed=0).comparisons
     model = Convex(reg=1.0, loss=loss)
     scaled, _ = model._scales(comparisons)
-    solver = Growing(model._problem(comparisons.store, scaled, 1), 0)
+    solver = Growing(model._problem(comparisons.store, scaled, None, 1), 0)
     objectives = [solver.round()["objective"] for _ in range(6)]
     assert all(b <= a * (1 + 1e-4) for a, b in pairwise(objectives))
