@@ -372,6 +372,11 @@ class Comparisons:
         """Whether the comparisons are of every click with items that were not clicked."""
         return self.clicks is not None and not self.written
 
+    @property
+    def unseen(self) -> int:
+        """With how many items that the user did not click each click is compared, at most; 0 if these are not such."""
+        return _unseen(self._click_rule, self.n_items) if self.against_unseen and self._click_rule is not None else 0
+
     def pairs(self) -> Pairs:
         """The comparisons one by one. Those implied by ratings or clicks are written down for the occasion."""
         if self._pairs is not None:
@@ -502,9 +507,12 @@ def _drawn(clicks: Clicks, seen: Clicks, n_users: int, n_items: int, rule: Click
     """Comparisons of clicks with items not seen, as arguments of :class:`Comparisons`."""
     made: dict[str, Any] = {"clicks": clicks, "click_rule": rule}
     if rule.per_user is None:
-        unseen = rule.unseen or min(MOST_UNSEEN, -(-n_items // 4))
-        return made | {"levels": drawn_levels(clicks, seen, n_users, n_items, unseen, rule.seed)}
+        return made | {"levels": drawn_levels(clicks, seen, n_users, n_items, _unseen(rule, n_items), rule.seed)}
     return made | {"pairs": drawn_pairs(clicks, seen, n_users, n_items, rule.per_user, rule.seed)}
+
+
+def _unseen(rule: ClickRule, n_items: int) -> int:
+    return rule.unseen or min(MOST_UNSEEN, -(-n_items // 4))
 
 
 def as_comparisons(X: Any, y: Any) -> Comparisons:
