@@ -353,18 +353,36 @@ NB_MODULE(RATHER_MODULE, m) {
       Release());
 
   nb::class_<FeaturePrior>(m, "Prior")
-      .def("__init__", [](FeaturePrior* self, In<float> F, std::int64_t k, In<float> weight, double strength,
-                          int n_threads) {
-        std::vector<float> w(weight.data(), weight.data() + weight.size());
-        new (self) FeaturePrior{F, Prior(F.data(), F.shape(1), k, std::move(w), strength, n_threads)};
-      })
-      .def_prop_ro("strength", [](const FeaturePrior& self) { return self.prior.lambda(); })
+      .def("__init__",
+           [](FeaturePrior* self, In<float> F, std::int64_t k, In<float> weight, double strength, int n_threads) {
+             std::vector<float> w(weight.data(), weight.data() + weight.size());
+             new (self) FeaturePrior{F, Prior(F.data(), F.shape(1), k, std::move(w), strength, n_threads)};
+           })
+      .def_prop_ro("ridge", [](const FeaturePrior& self) { return self.prior.lambda(); })
       .def(
           "regress",
           [](const FeaturePrior& self, In<float> X, InOut<float> C, InOut<float> mean, int n_threads) {
             self.prior.regress(X.data(), X.shape(1), C.data(), mean.data(), n_threads);
           },
           Release());
+
+  m.def(
+      "singular_expanded",
+      [](const Store& s, In<float> coefficient, In<float> user_root, const FeaturePrior& users, In<float> item_root,
+         const FeaturePrior& items, InOut<float> left, InOut<float> right, std::int64_t columns, int iterations,
+         int n_threads) {
+        auto side = [](const In<float>& root, const FeaturePrior& p) {
+          return Expansion{root.data(),
+                           p.features.data(),
+                           static_cast<std::int64_t>(p.features.shape(0)),
+                           static_cast<std::int64_t>(p.features.shape(1)),
+                           p.prior.k(),
+                           static_cast<float>(1 / std::sqrt(p.prior.lambda()))};
+        };
+        return singular_expanded(s, coefficient.data(), side(user_root, users), side(item_root, items), left.data(),
+                                 right.data(), left.shape(1), columns, iterations, n_threads);
+      },
+      Release());
 
   m.def(
       "score_pairs",

@@ -114,9 +114,11 @@ struct LogisticDual {  // the entropy of tau q
   Slopes operator()(Lanes x) const {
     Lanes value{};
     for (int l = 0; l < kLanes; ++l) {
-      float p = 1 / (1 + std::exp(-std::abs(x[l])));  // sigma(|x|)
-      float q = tau * (x[l] < 0 ? p : 1 - p), rest = (1 - tau) + tau * (x[l] < 0 ? 1 - p : p);
-      value[l] = -(q > 0 ? q * std::log(q) : 0) - (rest > 0 ? rest * std::log(rest) : 0);
+      float e = std::exp(-std::abs(x[l])), s = 1 / (1 + e);
+      float q = tau * (x[l] < 0 ? s : e * s), rest = (1 - tau) + tau * (x[l] < 0 ? e * s : s);
+      // -log(1 - q) by whichever of q and 1 - q is known to more digits.
+      float other = q < 0.5f ? -std::log1p(-q) : rest > 0 ? -std::log(rest) : 0.0f;
+      value[l] = (q > 0 ? -q * std::log(q) : 0) + rest * other;
     }
     return {value, Lanes{}, Lanes{}};
   }

@@ -1,6 +1,7 @@
 // Means of the rows of a factor that are linear in features of the rows: the prior of a hierarchical model.
 //
-//   row x_n ~ C' f_n,  where C minimises  sum_n w_n |x_n - C' f_n|^2 + lambda |C|^2   and   lambda = strength tr(F'WF) / k
+//   row x_n ~ C' f_n,  where C minimises  sum_n w_n |x_n - C' f_n|^2 + lambda |C|^2   and   lambda = strength tr(F'WF)
+//   / k
 //
 // A strength of 1 makes the shared C cost, on average, what it would cost every row to pay for its mean itself.
 #pragma once
@@ -32,6 +33,7 @@ class Prior {
   }
 
   double lambda() const { return lambda_; }
+  std::int64_t k() const { return k_; }
 
   // C (k x ld) and the means (n x ld) for rows X (n x ld).
   void regress(const float* X, std::int64_t ld, float* C, float* mean, int n_threads) const {
@@ -63,5 +65,59 @@ class Prior {
   Small L_;
   double lambda_ = 0;
 };
+
+// One side of a factor model with prior means: its rows are L x, where x has a row for every row and one for every
+// feature, and L = [diag(root)^-1, F / root_lambda].
+struct Expansion {
+  const float* inverse_root;  // of the shapes of the ridges
+  const float* F;
+  std::int64_t n, ldf, k;
+  float inverse_root_lambda;
+
+  void rows(const float* x, float* out, std::int64_t ld, int n_threads) const {
+    multiply(F, ldf, k, x + n * ld, ld, out, n, n_threads);
+    for_ranges(n_threads, n, 1024, [&](int, std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i)
+        for (std::int64_t c = 0; c < ld; ++c)
+          out[i * ld + c] = inverse_root_lambda * out[i * ld + c] + inverse_root[i] * x[i * ld + c];
+    });
+  }
+
+  // x <- L' rows
+  void contract(const float* rows, float* x, std::int64_t ld, int n_threads) const {
+    for_ranges(n_threads, n, 1024, [&](int, std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i)
+        for (std::int64_t c = 0; c < ld; ++c) x[i * ld + c] = inverse_root[i] * rows[i * ld + c];
+    });
+    std::vector<double> shared = cross(F, ldf, k, rows, ld, nullptr, n, n_threads);
+    for (std::int64_t c = 0; c < k * ld; ++c) x[n * ld + c] = inverse_root_lambda * static_cast<float>(shared[c]);
+  }
+};
+
+// The leading singular triples of L' C M, where C has the given entries. On entry right (n_items x ld) holds a random
+// block, which the features' part follows; on return left and right hold the rows of U and V that the singular vectors
+// stand for.
+inline std::vector<double> singular_expanded(const Store& s, const float* coefficient, const Expansion& users,
+                                             const Expansion& items, float* left, float* right, std::int64_t ld,
+                                             std::int64_t l, int iterations, int n_threads) {
+  Aligned<float> x((users.n + users.k) * ld), y((items.n + items.k) * ld);
+  std::copy_n(right, items.n * ld, y.data());
+  std::vector<double> values = singular(
+      users.n + users.k, items.n + items.k,
+      [&](const float* from, float* to) {
+        items.rows(from, right, ld, n_threads);
+        user_products(s, coefficient, right, ld, left, n_threads);
+        users.contract(left, to, ld, n_threads);
+      },
+      [&](const float* from, float* to) {
+        users.rows(from, left, ld, n_threads);
+        item_products(s, coefficient, left, ld, right, n_threads);
+        items.contract(right, to, ld, n_threads);
+      },
+      x.data(), y.data(), ld, l, iterations, n_threads);
+  users.rows(x.data(), left, ld, n_threads);
+  items.rows(y.data(), right, ld, n_threads);
+  return values;
+}
 
 }  // namespace rather

@@ -21,8 +21,8 @@ struct Small {
   double operator()(std::int64_t i, std::int64_t j) const { return a[i * n + j]; }
 };
 
-// sum_i w_i a_i b_i^T over the rows of A (n x lda, the first l columns) and B (n x ldb, all of them): l x ldb numbers, in
-// chunks of rows added in order. No w: all ones.
+// sum_i w_i a_i b_i^T over the rows of A (n x lda, the first l columns) and B (n x ldb, all of them): l x ldb numbers,
+// in chunks of rows added in order. No w: all ones.
 inline std::vector<double> cross(const float* A, std::int64_t lda, std::int64_t l, const float* B, std::int64_t ldb,
                                  const float* w, std::int64_t n, int n_threads) {
   std::int64_t size = std::max<std::int64_t>(256, (n + 63) / 64), n_chunks = (n + size - 1) / size;
@@ -147,26 +147,38 @@ inline std::vector<double> eigen(Small T, Small& vectors) {
   return values;
 }
 
-// On entry right (n_items x ld) holds a random block in its first l columns; on return right and left (n_users x ld)
-// hold singular vectors and the result the singular values, descending.
-inline std::vector<double> singular(const Store& s, const float* coefficient, float* left, float* right,
-                                    std::int64_t ld, std::int64_t l, int iterations, int n_threads) {
-  orthonormalise(right, s.n_items, ld, l, n_threads);
+// The leading singular triples of an n_left x n_right matrix given by its products: forth(right, left) and back(left,
+// right), on blocks of rows of ld floats. On entry right holds a random block in its first l columns; on return right
+// and left hold singular vectors and the result the singular values, descending.
+template <class Forth, class Back>
+std::vector<double> singular(std::int64_t n_left, std::int64_t n_right, Forth&& forth, Back&& back, float* left,
+                             float* right, std::int64_t ld, std::int64_t l, int iterations, int n_threads) {
+  orthonormalise(right, n_right, ld, l, n_threads);
   for (int iteration = 0; iteration < iterations; ++iteration) {
-    user_products(s, coefficient, right, ld, left, n_threads);
-    item_products(s, coefficient, left, ld, right, n_threads);
-    orthonormalise(right, s.n_items, ld, l, n_threads);
+    forth(right, left);
+    back(left, right);
+    orthonormalise(right, n_right, ld, l, n_threads);
   }
-  user_products(s, coefficient, right, ld, left, n_threads);
+  forth(right, left);
   Small E(l);
-  std::vector<double> values = eigen(gram(left, s.n_users, ld, l, n_threads), E);
-  multiply_right(right, s.n_items, ld, E, n_threads);
+  std::vector<double> values = eigen(gram(left, n_left, ld, l, n_threads), E);
+  multiply_right(right, n_right, ld, E, n_threads);
   for (std::int64_t k = 0; k < l; ++k) {
     values[k] = std::sqrt(std::max(0.0, values[k]));
     for (std::int64_t i = 0; i < l; ++i) E(i, k) = values[k] > 0 ? E(i, k) / values[k] : 0.0;
   }
-  multiply_right(left, s.n_users, ld, E, n_threads);
+  multiply_right(left, n_left, ld, E, n_threads);
   return values;
+}
+
+// Of the sparse matrix with the given entries.
+inline std::vector<double> singular(const Store& s, const float* coefficient, float* left, float* right,
+                                    std::int64_t ld, std::int64_t l, int iterations, int n_threads) {
+  return singular(
+      s.n_users, s.n_items,
+      [&](const float* from, float* to) { user_products(s, coefficient, from, ld, to, n_threads); },
+      [&](const float* from, float* to) { item_products(s, coefficient, from, ld, to, n_threads); }, left, right, ld, l,
+      iterations, n_threads);
 }
 
 }  // namespace rather

@@ -37,8 +37,8 @@ def test_regression_is_the_ridge_regression_on_the_features():
     prior.regress(X, C, mean, 2)
     f, x, W = F[:, :5].astype(float), X.astype(float), np.diag(w.astype(float))
     G = f.T @ W @ f
-    assert prior.strength == pytest.approx(0.5 * np.trace(G) / 5, rel=1e-5)
-    want = np.linalg.solve(G + prior.strength * np.eye(5), f.T @ W @ x)
+    assert prior.ridge == pytest.approx(0.5 * np.trace(G) / 5, rel=1e-5)
+    want = np.linalg.solve(G + prior.ridge * np.eye(5), f.T @ W @ x)
     np.testing.assert_allclose(C, want, rtol=1e-3, atol=1e-5)
     np.testing.assert_allclose(mean, f @ want, rtol=1e-3, atol=1e-5)
 
@@ -120,7 +120,7 @@ def test_convex_optimum_against_a_general_purpose_solver():
 
     def kernel(prior, shape):
         f = prior.features[:, : prior.k].astype(float)
-        return np.diag(1 / shape.astype(float)) + f @ f.T / prior.strength
+        return np.diag(1 / shape.astype(float)) + f @ f.T / prior.ridge
 
     def inverse_root(K):
         values, vectors = np.linalg.eigh(K)

@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 
 from . import start
-from .calibration import calibrate
 from .checkpoint import Checkpoint, Saved
 from .comparisons import Comparisons, as_comparisons
 from .errors import InputError, check_fit_params, number, one_of
 from .exposure import Exposure
 from .growth import FIRST_RANK, Growing
 from .lowrank import LowRank, rule_factor
+from .native import FloatArray
 from .newton import Newton
 from .problem import Problem
 from .rounds import run_rounds
 from .sdca import Sdca
 
 SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
+MOST_RANK = 4096
 CALIBRATION_ROUNDS = 5
 TOL, EXPOSED_TOL, CLICKS_TOL, AUTO_TOL = 3e-4, 1e-3, 0.02, 0.01
 STARTS = {"spectral": start.spectral, "uniform": start.uniform}
@@ -64,7 +65,7 @@ class AltSVM(LowRank):
         implied by ratings, rankings or clicks (n ratings imply about n^2 / 2 pairs, which are not as many independent
         answers), else 0.
     exposure : bool, optional
-        Whether the items that a person compared (rated, clicked) are information as well: vectors then have prior means
+        Whether the items that a person compared are information as well: vectors then have prior means
         that are linear in the leading singular vectors of who met what (see ``rather.exposure``). It helps much where
         people choose what they rate, and hurts where items are assigned. None: where the singular values show that
         they choose. It goes with the solver "newton".
@@ -79,8 +80,8 @@ class AltSVM(LowRank):
     tol : float, optional
         Stop once what the two halves of a round had to gain, relative to the objective, is at most this: by their
         Newton decrements (newton) or duality gaps (sdca). None: 3e-4; 0.02 for clicks against unseen items, which more
-        rounds did not predict better on held-out training clicks. With rank="auto" it is the certified distance from
-        the best objective over all ranks, relative to it (None: 0.01).
+        rounds did not predict better on held-out training clicks; 1e-3 where ``exposure`` is used. With rank="auto" it
+        is the certified distance from the best objective over all ranks, relative to it (None: 0.01).
     n_threads : int, optional
         All cores by default.
     seed : int
@@ -178,8 +179,9 @@ class AltSVM(LowRank):
         if saved is not None:
             problem.set_reg(saved.reg, saved.bias_reg)
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
+        self._set_calibration(partial(self._calibrate, comparisons))
+        self._pose(comparisons, problem, exposed)
         self._run(problem, comparisons, exposed, began, checkpoint, saved)
-        self._set_calibration(partial(calibrate, self._twin(), comparisons, self.seed))
         return self
 
     def _twin(self) -> AltSVM:
@@ -187,7 +189,7 @@ class AltSVM(LowRank):
         quiet = {"verbose": False, "callback": None, "checkpoint": None, "warm_start": False}
         few = {"max_iter": CALIBRATION_ROUNDS, "tol": 0.0, "solver": "newton", "start": "spectral"}
         settled = {
-            "rank": max(self.rank_, 1),
+            "rank": min(max(self.rank_, 1), MOST_RANK),
             "reg": self.reg_,
             "bias": self.bias_reg_ if self.bias is not False else False,
         }
@@ -232,7 +234,7 @@ class AltSVM(LowRank):
         self.loss_ = self.loss
         self._set_data(comparisons)
         self._set_factors(problem.U, problem.V, problem.rank)
-        self._set_prior(exposed, problem.user_prior)
+        self._set_prior(exposed, _coefficients(problem))
         tol = self.tol
         if tol is None:
             usual = CLICKS_TOL if comparisons.against_unseen else TOL if exposed is None else EXPOSED_TOL
@@ -242,11 +244,10 @@ class AltSVM(LowRank):
         def one_round() -> dict[str, float]:
             record = solver.round()
             self._set_factors(solver.problem.U, solver.problem.V, solver.problem.rank)  # which may have grown
-            self._set_prior(exposed, solver.problem.user_prior)
+            self._set_prior(exposed, _coefficients(solver.problem))
             return record
 
         run_rounds(self, one_round, began, tol=tol, title=f"AltSVM {self.solver}", history=history, keep=keep)
-        self._pose(comparisons, solver.problem, exposed)
 
     def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
         """Take over the factors of the last fit; False if there was none."""
@@ -270,7 +271,7 @@ class AltSVM(LowRank):
         if self._rank != "auto":
             if isinstance(self._rank, str):
                 raise InputError(f"rank is {self._rank!r}; it must be a whole number or 'auto'")
-            number("rank", self._rank, at_least=1, at_most=4096, integer=True)
+            number("rank", self._rank, at_least=1, at_most=MOST_RANK, integer=True)
         one_of("solver", self.solver, SOLVERS)
         one_of("start", self.start, STARTS)
         self._check_problem()
@@ -282,3 +283,7 @@ class AltSVM(LowRank):
         for option, wanted in (("warm_start", self.warm_start), ("rank='auto'", growing), ("exposure", exposed)):
             if wanted and self.solver == "sdca":
                 raise InputError(f"{option} goes with solver='newton': sdca is the paper's algorithm, and no more")
+
+
+def _coefficients(problem: Problem) -> FloatArray | None:
+    return None if problem.user_prior is None else problem.user_prior.coefficients

@@ -106,10 +106,9 @@ class Certified:
     _posed: Posed | None = None
 
     def _pose(self, comparisons: Comparisons, problem: Problem, exposed: Exposure | None = None) -> None:
-        smoothed = problem.delta or HINGE_DELTAS[-1]  # any smoothing gives a bound, that of the fit about the best
         self._posed = Posed(
             comparisons, problem.loss_name, problem.bias, problem.scales, problem.reg, problem.bias_reg,
-            smoothed if problem.loss_name == "hinge" else 0.0, exposed,
+            HINGE_DELTAS[-1] if problem.loss_name == "hinge" else 0.0, exposed,  # any smoothing gives a bound
         )  # fmt: skip
 
     def certificate(self) -> Certificate:

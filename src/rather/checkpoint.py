@@ -88,6 +88,7 @@ class Checkpoint:
                 and all({"round", "seconds", "objective", "gap"} <= set(record) for record in saved.history)
                 and 0 < saved.reg < np.inf
                 and 0 < saved.bias_reg < np.inf
+                and isinstance(saved.rank, int)
                 and 0 <= saved.rank <= tensors["U"].shape[1]
             )
         except (KeyError, ValueError, TypeError, RecursionError):

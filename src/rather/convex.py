@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from . import start
-from .calibration import calibrate
 from .certificate import NO_DATA, Certificate
 from .comparisons import as_comparisons
 from .errors import InputError, check_fit_params, number
@@ -53,7 +52,7 @@ class Convex(LowRank):
         Rounds (each a growth of the factors and five Newton steps on both) at most.
     tol : float
         Stop once the objective is proven to be at most this share above the optimum. Single precision limits it to
-        about 1e-5.
+        about 1e-5. The hinge, which is smoothed to descend on, may need more rounds than it is given.
     n_threads : int, optional
         All cores by default; the result is the same with any number.
     seed : int
@@ -65,8 +64,8 @@ class Convex(LowRank):
     Attributes
     ----------
     user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorModel` and :class:`Model`. The factors are of the rank that the optimum was found to have,
-        ``rank_``.
+        See :class:`FactorModel` and :class:`Model`. The factors have as many columns, ``rank_``, as it took; those that
+        hold next to nothing are dropped between rounds.
     reg_, bias_reg_ : float
         With ``lam``, ``reg_`` is the multiplier of the constraint: with it the regularised program has the same
         optimum.
@@ -147,15 +146,15 @@ class Convex(LowRank):
             return record
 
         self._take(solver, exposed)
+        self._set_calibration(partial(self._calibrate, comparisons))
         run_rounds(self, one_round, began, tol=self.tol)
-        self._set_calibration(partial(calibrate, self._twin(), comparisons, self.seed))
         return self
 
     def _take(self, solver: Growing, exposed: Exposure | None) -> None:
         """The factors as they are now, and what is known about them."""
         self._proof = solver.proof
         self._set_factors(*solver.factors)
-        self._set_prior(exposed, solver.problem.user_prior)
+        self._set_prior(exposed, solver.coefficients)
         self.reg_, self.bias_reg_ = solver.proof.limit, solver.problem.bias_reg
 
     def certificate(self) -> Certificate:
@@ -163,6 +162,8 @@ class Convex(LowRank):
         self._require_fit()
         if self._proof is None:
             raise InputError(NO_DATA)
+        if not self.history_:
+            raise InputError("the fit was stopped before its first round: there is nothing to certify yet")
         return self._proof
 
     def _twin(self) -> Convex:

@@ -66,6 +66,9 @@ def exposure(comparisons: Comparisons, *, wanted: bool | None, seed: int, n_thre
     k = min(FEATURES, comparisons.n_users - 1, comparisons.n_items - 1)
     if wanted and comparisons.clicks is not None:
         raise InputError("exposure is for votes and ratings: comparisons from clicks are made of who met what already")
+    if wanted and k < 2:
+        size = f"{comparisons.n_users} and {comparisons.n_items}"
+        raise InputError(f"exposure needs at least 3 users and 3 items, and there are {size}")
     if wanted is False or k < 2 or comparisons.clicks is not None:
         return None
     store = comparisons.store

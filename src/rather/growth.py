@@ -9,8 +9,8 @@ import numpy as np
 
 from . import start
 from .certificate import Certificate, certify, within
-from .native import factor
-from .newton import Newton
+from .native import FloatArray, factor
+from .newton import HINGE_DELTAS, Newton
 from .problem import Problem
 from .spectrum import Singular, decompose, gradient, leading, rows_of
 
@@ -19,14 +19,14 @@ STEPS = 5  # Newton's rounds between two certificates
 NEGLIGIBLE = 1e-4  # columns that hold less than this share of the largest one's singular value are dropped
 LOOSE = 1e-2  # relative accuracy of directions to grow in
 LEAST_REG = 1e-9  # of the first one
-FINEST = 2.0**-14  # smoothing of the hinge
+COARSEST, FINEST = 0.5, 2.0**-14  # smoothing of the hinge
 
 
 class Growing:
-    """Rounds that descend on the factors and then, from the second on, grow them where the gradient says it helps.
+    """Rounds that grow the factors where the gradient says that it helps, from the second on, and then descend on them.
 
-    Before it descends, a round adds the leading singular pairs of the gradient beyond those the factors hold already,
-    as many as exceed reg: the direction a step of Frank and Wolfe would take, several at once. Descent on the factors
+    Growth adds the leading singular pairs of the gradient beyond those that the factors hold already, as many as
+    exceed reg: the direction a step of Frank and Wolfe would take, several at once. Descent on the factors
     then does what such steps alone are slow at.
 
     With a ``radius`` the problem is the constrained one, whose optimum is that of the regularised one for some reg:
@@ -37,6 +37,11 @@ class Growing:
         self.newton = Newton(problem, seed)
         self.radius = radius
         self.factors = problem.U, problem.V, problem.rank  # of the best scores so far
+        self.coefficients: FloatArray | None = None  # of the users' prior means there
+        if problem.loss_name == "hinge":
+            self.newton.rounds_done = len(HINGE_DELTAS)  # its own schedule knows nothing of gaps
+            problem.delta = COARSEST
+            problem.evaluate()
         self.first_reg = problem.reg
         self._norm = 0.0
         self.proof = Certificate(np.inf, 0.0, 0.0, problem.reg, 0.0)
@@ -65,37 +70,40 @@ class Growing:
         }  # fmt: skip
 
     def _keep(self, proof: Certificate) -> None:
-        """Take note of a round: earlier bounds stay bounds, and of the factors within the radius the best are kept."""
+        """Take note of a round: earlier bounds stay bounds, and the best factors (within the radius) are kept."""
         bound, self._norm = max(proof.lower_bound, self.proof.lower_bound), proof.nuclear_norm
-        if self.radius is None:
-            self.factors = self.problem.U, self.problem.V, self.problem.rank
-        elif proof.objective < self.proof.objective:
-            self.factors = *within(self.problem, self._norm, self.radius), self.problem.rank
-            proof = replace(proof, nuclear_norm=min(self._norm, self.radius))
+        if proof.objective <= self.proof.objective:
+            problem, U, V = self.problem, self.problem.U, self.problem.V  # left alone from here: growth makes new ones
+            if self.radius is not None:
+                U, V = within(problem, self._norm, self.radius)
+                proof = replace(proof, nuclear_norm=min(self._norm, self.radius))
+            self.factors = U, V, problem.rank
+            self.coefficients = None if problem.user_prior is None else problem.user_prior.of(U)
         else:
             proof = self.proof
-        self.proof = replace(proof, lower_bound=bound)
+        self.proof = replace(proof, lower_bound=min(bound, proof.objective))
 
     def _tighten(self) -> None:
-        """Halve the smoothing of the hinge once it is most of what the gap consists of."""
+        """Halve the smoothing of the hinge as long as it is most of what the gap consists of."""
         problem, proof = self.problem, self.proof
-        if problem.delta <= FINEST:  # another loss has none
-            return
-        smoothing = problem.true_loss() - problem.slope() - problem.dual_value(1.0)
-        if smoothing >= 0.5 * (proof.objective - proof.lower_bound):
+        while problem.delta > FINEST:  # another loss has none
+            smoothing = problem.true_loss() - problem.slope() - problem.dual_value(1.0)
+            if smoothing < 0.5 * (proof.objective - proof.lower_bound):
+                break
             problem.delta *= 0.5
             problem.evaluate()
 
     def _grow(self) -> None:
         """Balance the factors, drop columns that hold next to nothing, and add those that lower the objective."""
         old, held = self.problem, decompose(self.problem)
-        kept = int((held.values > NEGLIGIBLE * held.values[0]).sum()) if held.values[0] > 0 else 0
+        kept = int((held.values > NEGLIGIBLE * held.values.max(initial=0.0)).sum())
         held = Singular(held.left[:, :kept], held.values[:kept], held.right[:, :kept])
         most = min(old.store.n_users, old.store.n_items) - kept
         slopes, added = gradient(old), 0
         if most > 0 and leading(slopes, 1, LOOSE, held).values[0] > old.reg:
             found = leading(slopes, min(most, kept // 2 + 8), LOOSE, held)
             added = int((found.values > old.reg).sum())
+        del slopes
         problem, root = old.with_rank(kept + added), np.sqrt(held.values)
         problem.U[:, :kept], problem.V[:, :kept] = rows_of(old, held.left * root, held.right * root)
         problem.V[:, problem.rank] = old.V[:, old.rank]
@@ -117,11 +125,12 @@ class Growing:
         self.problem.set_reg(max(float(np.exp(x + np.clip(step, -2, 2))), lowest), self.problem.bias_reg)
 
     def state(self) -> dict[str, Any]:
-        return {**self.newton.state(), "delta": np.array([self.problem.delta])}
+        return {**self.newton.state(), "growth": np.array([self.problem.delta, self.proof.lower_bound])}
 
     def restore(self, state: dict[str, Any], rounds_done: int) -> None:
         self.rounds_done = rounds_done
-        self.newton.restore(state, STEPS * rounds_done)
-        self.problem.delta = float(state["delta"][0])
+        self.newton.restore(state, len(HINGE_DELTAS) + STEPS * rounds_done)
+        delta, bound = (float(x) for x in state["growth"])
+        self.problem.delta = min(max(delta, 0.0), COARSEST)
         self.problem.evaluate()
-        self.proof = certify(self.problem, self.radius)
+        self._keep(replace(certify(self.problem, self.radius), lower_bound=bound))

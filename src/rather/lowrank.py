@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from . import start
+from .calibration import calibrate
 from .certificate import Certified
 from .comparisons import MOST_UNSEEN, Comparisons
 from .errors import InputError, number, one_of
@@ -31,6 +32,13 @@ class LowRank(Estimator, Certified, FoldInModel):
     def _scales(self, comparisons: Comparisons) -> tuple[Scales, UserRule]:
         balance = comparisons.balance if self.balance is None else self.balance
         return scales(comparisons.store, user_power=self.user_power, item_power=self.item_power, balance=balance)
+
+    def _calibrate(self, comparisons: Comparisons) -> float:
+        return calibrate(self._twin(), comparisons, self.seed)
+
+    def _twin(self) -> Any:
+        """The same model with everything settled, to be fitted to other data."""
+        raise NotImplementedError
 
     def _exposure(self, comparisons: Comparisons) -> Exposure | None:
         return exposure(comparisons, wanted=self.exposure, seed=self.seed, n_threads=threads(self.n_threads))

@@ -14,7 +14,6 @@ from .factors import FactorModel
 from .ids import Codes
 from .native import LOSSES, FloatArray, core, factor
 from .person import Person
-from .priors import Prior
 from .problem import Problem, Scales, UserRule
 
 PRIOR = "exposure_parts", "exposure_coefficients"
@@ -67,17 +66,17 @@ class FoldInModel(FactorModel):
         problem.set_reg(self.reg_, 1.0)
         if self.prior_ is not None:
             parts, coefficients = self.prior_
-            problem.U[:, : self.rank_] = problem_mean = person_features(parts, items) @ coefficients
             problem.user_mean = factor(1, self.rank_ + 1)
-            problem.user_mean[:, : self.rank_] = problem_mean
+            problem.user_mean[:, : self.rank_] = person_features(parts, items) @ coefficients
+            problem.U[:, : self.rank_] = problem.user_mean[:, : self.rank_]
         solve_users(problem)
         return problem.U
 
-    def _set_prior(self, exposed: Exposure | None, prior: Prior | None) -> None:
+    def _set_prior(self, exposed: Exposure | None, coefficients: FloatArray | None) -> None:
         """Keep what a person's prior mean is computed from: parts of their features, one row an item, and A."""
         self.prior_ = None
-        if exposed is not None and prior is not None:
-            self.prior_ = exposed.parts[:, : exposed.k], prior.coefficients[:, : self.rank_]
+        if exposed is not None and coefficients is not None:
+            self.prior_ = exposed.parts[:, : exposed.k], coefficients[:, : self.rank_]
 
     # -- files --------------------------------------------------------------------------------------------------
 

@@ -156,14 +156,13 @@ class Problem:
     def item_step(self, *, cg_steps: int = 5, cg_tol: float = 0.1) -> float:
         """One Newton-CG step on all items with U fixed; returns the decrement."""
         mean = None if self.item_prior is None else self.item_prior.mean
-        if mean is not None:
-            self.V -= mean  # the step itself only needs what the ridges are of; the scores are carried along
+        own = self.V if mean is None else self.V - mean  # what the ridges are of; the scores are carried along
         self.loss_value, _, decrement = core.item_step(
-            self.store, self.loss, self.delta, self.q, self.beta, self.U, self.V, self.rank, self.loss_value,
+            self.store, self.loss, self.delta, self.q, self.beta, self.U, own, self.rank, self.loss_value,
             self._state, cg_steps, cg_tol, self.n_threads,
         )  # fmt: skip
         if mean is not None:
-            self.V += mean
+            np.add(own, mean, out=self.V)
             self.update_priors(users=False)
         return float(decrement)
 
@@ -202,7 +201,7 @@ class Problem:
         total = float((g**2 / self.beta).sum())
         if (prior := self.item_prior) is not None:
             shared = g @ prior.features[:, : prior.k].astype(np.float64)
-            total += float(shared @ shared) / (self.bias_reg * prior.strength)
+            total += float(shared @ shared) / (self.bias_reg * prior.ridge)
         return 0.5 * total
 
     def own(self) -> tuple[FloatArray, FloatArray]:

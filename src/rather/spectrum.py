@@ -53,28 +53,33 @@ def gradient(problem: Problem) -> Any:
         entries = scaled_slopes(problem).astype(np.float64)
         return aslinearoperator(csr_matrix((entries, store.item, store.start), shape=size))
     middle = csr_matrix((-problem.c.astype(np.float64), store.item, store.start), shape=size)
-    left, right = (aslinearoperator(map) for map in _maps(problem))
-    return left.T @ aslinearoperator(middle) @ right
+    return _to_rows(problem.user_prior).T @ aslinearoperator(middle) @ _to_rows(problem.item_prior)
 
 
-def _maps(problem: Problem) -> tuple[Any, Any]:
-    """The matrices that take scaled factors to the rows of U and of V."""
-    from scipy.sparse import csr_matrix, diags, hstack
+def _to_rows(prior: Prior) -> Any:
+    """L: takes own parts in scale, and the features' in theirs, to rows."""
+    from scipy.sparse.linalg import LinearOperator
 
-    def one(shape: FloatArray, prior: Prior | None) -> Any:
-        own = diags(1 / np.sqrt(shape.astype(np.float64)))
-        if prior is None:
-            return own
-        return hstack([own, csr_matrix(prior.features[:, : prior.k] / np.sqrt(prior.strength))]).tocsr()
+    n, k = len(prior.shape), prior.k
+    features, root, shared_root = prior.features[:, :k], np.sqrt(prior.shape.astype(np.float64)), np.sqrt(prior.ridge)
 
-    scales = problem.scales
-    return one(scales.user_ridge, problem.user_prior), one(scales.item_ridge, problem.item_prior)
+    def forth(x: Matrix) -> Matrix:
+        x = x.reshape(n + k, -1)
+        return np.asarray(x[:n] / root[:, None] + features @ (x[n:] / shared_root))
+
+    def back(rows: Matrix) -> Matrix:
+        rows = rows.reshape(n, -1)
+        return np.vstack([rows / root[:, None], features.T @ rows / shared_root])
+
+    return LinearOperator((n, n + k), matvec=forth, rmatvec=back, matmat=forth, rmatmat=back, dtype=np.float64)
 
 
 def rows_of(problem: Problem, left: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:
     """The rows of U and of V that scaled factors stand for."""
-    users, items = _maps(problem)
-    return users @ left, items @ right
+    if problem.user_prior is not None and problem.item_prior is not None:
+        return _to_rows(problem.user_prior) @ left, _to_rows(problem.item_prior) @ right
+    scales = problem.scales
+    return left / np.sqrt(scales.user_ridge)[:, None], right / np.sqrt(scales.item_ridge)[:, None]
 
 
 def decompose(problem: Problem) -> Singular:
@@ -84,7 +89,7 @@ def decompose(problem: Problem) -> Singular:
 
     def scaled(own: FloatArray, shape: FloatArray, prior: Prior | None) -> Matrix:
         x = own[:, :r].astype(np.float64) * np.sqrt(shape.astype(np.float64))[:, None]
-        shared = [] if prior is None else [np.sqrt(prior.strength) * prior.coefficients[:, :r].astype(np.float64)]
+        shared = [] if prior is None else [np.sqrt(prior.ridge) * prior.coefficients[:, :r].astype(np.float64)]
         return np.vstack([x, *shared])
 
     left, R = np.linalg.qr(scaled(U, scales.user_ridge, problem.user_prior))
@@ -96,11 +101,12 @@ def decompose(problem: Problem) -> Singular:
 def spectral_norm(matrix: Any, tol: float) -> float:
     """The largest singular value, to a relative ``tol``: the Lanczos estimate plus its residual.
 
-    The estimate alone is never too large; with the residual it is too small only if Lanczos missed a whole direction,
-    which a random start does with probability zero.
+    The estimate is never too large. With the residual it is too small only if Lanczos, from its random start, has met a
+    singular value below the largest, and then by their difference.
     """
-    a, values, b = leading(matrix, 1, tol)
-    return float(values[0] + np.linalg.norm(matrix.T @ a[:, 0] - values[0] * b[:, 0]))
+    (a,), (value,), (b,) = (part.T for part in leading(matrix, 1, tol))
+    residuals = matrix.T @ a - value * b, matrix @ b - value * a
+    return float(value + max(np.linalg.norm(r) for r in residuals))
 
 
 def leading(matrix: Any, k: int, tol: float, known: Singular | None = None) -> Singular:
@@ -113,7 +119,7 @@ def leading(matrix: Any, k: int, tol: float, known: Singular | None = None) -> S
 
     n, m = matrix.shape
     if min(n, m) <= max(DENSE, 2 * k):
-        dense = matrix @ np.eye(m)
+        dense = matrix @ np.eye(m) if m <= n else (matrix.T @ np.eye(n)).T
         if known is not None:
             dense -= known.left @ (known.left.T @ dense)
             dense -= (dense @ known.right) @ known.right.T

@@ -20,6 +20,7 @@ from .native import FloatArray, core, factor
 from .problem import Problem, Scales
 from .spectrum import scaled_slopes
 
+START_ITERATIONS = 3
 REG_FACTOR, CLICKS_REG_FACTOR = 1.7, 1.4
 BIAS_FACTOR = 2.0
 
@@ -81,13 +82,28 @@ def grow(problem: Problem, seed: int) -> None:
     dead = np.flatnonzero(~(problem.U[:, :r].any(axis=0) & problem.V[:, :r].any(axis=0)))
     if not len(dead):
         return
-    rng = np.random.default_rng(seed)
-    values, left, right = singular(
-        problem.store, scaled_slopes(problem), columns=len(dead), iterations=3, rng=rng, n_threads=problem.n_threads
-    )
-    left /= np.sqrt(problem.scales.user_ridge)[:, None]
-    right /= np.sqrt(problem.scales.item_ridge)[:, None]
+    values, left, right = _steepest(problem, len(dead), np.random.default_rng(seed))
     fill(problem, dead, left, values, right)
+
+
+def _steepest(problem: Problem, columns: int, rng: np.random.Generator) -> tuple[Any, FloatArray, FloatArray]:
+    """About the leading singular values of S, and the rows of U and V that its singular vectors stand for."""
+    users, items, scales = problem.user_prior, problem.item_prior, problem.scales
+    roots = 1 / np.sqrt(scales.user_ridge), 1 / np.sqrt(scales.item_ridge)
+    if users is None or items is None:
+        values, left, right = singular(
+            problem.store, scaled_slopes(problem), columns=columns, iterations=START_ITERATIONS, rng=rng,
+            n_threads=problem.n_threads,
+        )  # fmt: skip
+        left *= roots[0][:, None]
+        right *= roots[1][:, None]
+        return values, left, right
+    left, right = _blocks(problem.store, columns, rng)
+    values = core.singular_expanded(
+        problem.store, -problem.c, roots[0], users.core, roots[1], items.core, left, right, columns, START_ITERATIONS,
+        problem.n_threads,
+    )  # fmt: skip
+    return np.array(values), left, right
 
 
 def fill(problem: Problem, columns: Any, left: FloatArray, values: Any, right: FloatArray) -> None:
@@ -134,17 +150,25 @@ def _best_scale(problem: Problem, added: FloatArray, penalty: float) -> float:
         if slope(high) > 0:
             break
         low, high = high, 2 * high
-    for _ in range(3):
+    for step in range(16):
+        if step >= 3 and low > 0:
+            break
         middle = 0.5 * (low + high)
         low, high = (low, middle) if slope(middle) > 0 else (middle, high)
-    return 0.5 * (low + high)
+    return 0.5 * (low + high) if low > 0 else 0.0
 
 
 def singular(
     store: Any, entries: FloatArray, *, columns: int, iterations: int, rng: np.random.Generator, n_threads: int
 ) -> tuple[npt.NDArray[np.float64], FloatArray, FloatArray]:
     """The leading singular values of a matrix with the given entries, and about its singular vectors."""
-    left, right = factor(store.n_users, columns), factor(store.n_items, columns)
-    right[:, :columns] = rng.standard_normal((store.n_items, columns), dtype=np.float32)
+    left, right = _blocks(store, columns, rng)
     values = core.singular(store, entries.astype(np.float32, copy=False), left, right, columns, iterations, n_threads)
     return np.array(values), left, right
+
+
+def _blocks(store: Any, columns: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Room for singular vectors of users and items, the latter filled at random."""
+    left, right = factor(store.n_users, columns), factor(store.n_items, columns)
+    right[:, :columns] = rng.standard_normal((store.n_items, columns), dtype=np.float32)
+    return left, right
