@@ -292,6 +292,11 @@ EVALUATION = {
     "unknown way to split": (lambda b: b.votes.split(by="users"), "by is 'users'", "'items'"),
     "split by items without ratings": (lambda b: b.votes.split(by="items"), "by='items'", "ratings"),
     "negative seed of a split": (lambda b: b.votes.split(seed=-1), "seed is -1"),
+    "sample of none": (lambda b: b.votes.sample(0), "per_user is 0"),
+    "sample of a share": (lambda b: b.votes.sample(0.5), "per_user is 0.5"),
+    "negative seed of a sample": (lambda b: b.votes.sample(5, seed=-1), "seed is -1"),
+    "sample of clicks": (
+        lambda b: rather.Comparisons.from_clicks({"user": [1, 2], "item": [1, 2]}).sample(1), "clicks", "table"),
     "min_gap without ratings": (lambda b: rather.pairwise_accuracy(b.model, b.votes, min_gap=2), "min_gap", "ratings"),
     "negative min_gap": (lambda b: rather.pairwise_accuracy(b.model, b.votes, min_gap=-1), "min_gap is -1"),
     "min_gap that leaves nothing": (

@@ -379,6 +379,48 @@ def test_answers_stay_together():
     assert clicked[0] <= left and not clicked[1] & left  # a method that reads the clicks sees nothing held out
 
 
+def test_sample_of_ratings():
+    """A sample has that many pairs of each user, all where there are no more, with their gaps and without ratings."""
+    rows = [(u, j, j) for u, n in enumerate([2, 4, 6]) for j in range(n)]
+    made = Comparisons.from_ratings(columns(rows, "user", "item", "rating"))
+    part = made.sample(per_user=5, seed=1)
+    assert np.bincount(part.pairs().user).tolist() == [1, 5, 5]
+    assert set(triples(part)) <= set(triples(made)) and set(triples(part).values()) == {1}
+    assert (part.pairs().gap == part.pairs().winner - part.pairs().loser).all()
+    assert part.ratings is None and part.implied and part.users is made.users and part.items is made.items
+
+
+def test_samples_of_one_seed_are_nested():
+    """With the same seed a smaller sample is part of a larger one; another seed draws others."""
+    made = from_votes([(u, w, x) for u in range(4) for w, x in product(range(6), repeat=2) if w != x])
+    small, large, other = made.sample(3, seed=1), made.sample(8, seed=1), made.sample(3, seed=2)
+    assert set(triples(small)) < set(triples(large)) and triples(small) == triples(made.sample(3, seed=1))
+    assert triples(small) != triples(other) and triples(made.sample(10**6)) == triples(made)
+
+
+def test_sample_draws_uniformly():
+    """Every comparison of a user is as likely as any other."""
+    made = from_votes([(0, 1, 0), (1, 1, 0), (1, 2, 0), (1, 3, 0), (1, 4, 0)])
+    drawn = sum((triples(made.sample(1, seed=seed)) for seed in range(400)), Counter())
+    assert drawn[0, 1, 0] == 400 and all(70 <= drawn[1, w, 0] <= 130 for w in range(1, 5))
+
+
+def test_sample_draws_whole_answers():
+    """The halves of a tie, or the pairs of a menu, are drawn together, as one; weights stay with their votes."""
+    rng = np.random.default_rng(0)
+    frame = {"user": rng.integers(0, 5, 60), "winner": rng.integers(0, 9, 60), "loser": rng.integers(9, 18, 60)}
+    frame |= {"tie": rng.random(60) < 0.5, "w": rng.integers(1, 9, 60)}
+    tied = Comparisons.from_frame(frame, tie="tie", weight="w")
+    p = tied.sample(4, seed=1).pairs()
+    drawn = np.unique(p.group)
+    assert np.bincount(frame["user"][drawn]).tolist() == [4] * 5
+    assert len(p.group) == (1 + frame["tie"][drawn]).sum()
+    assert (p.weight == frame["w"][p.group] * np.where(frame["tie"][p.group], 0.5, 1)).all()
+    shown = {"user": np.zeros(40, int), "menu": np.repeat(np.arange(10), 4), "item": np.tile(np.arange(4), 10)}
+    menus = Comparisons.from_menus({**shown, "chosen": np.tile([1, 0, 0, 0], 10)}).sample(3)
+    assert sorted(Counter(menus.pairs().group.tolist()).values()) == [3, 3, 3]
+
+
 def test_parts_remember_that_they_are_implied():
     """Pairs split off ratings still count as implied by ratings; votes never do."""
     rated = Comparisons.from_ratings(RATINGS)

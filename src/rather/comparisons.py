@@ -26,6 +26,7 @@ from .pairs import (
     drawn_levels,
     drawn_pairs,
     largest_gaps,
+    random_places,
     share_of_each_row,
 )
 
@@ -454,6 +455,39 @@ class Comparisons:
         """The split to tune and calibrate on: by items where that can be, so that nothing of a pair leaks."""
         by = "pairs" if self.ratings is None and self.clicks is None else "items"
         return self.split(test=share, seed=seed, by=by, users=users)
+
+    def sample(self, per_user: int, seed: int = 0) -> Comparisons:
+        """A few comparisons of every user, drawn at random without replacement: what learning curves are made of.
+
+        The ids all stay. With the same seed, a smaller sample is part of every larger one.
+
+        Parameters
+        ----------
+        per_user : int
+            Comparisons kept of each user, all of those who have no more. Those that came from one answer (a tie's two
+            halves, a menu) are drawn together and count as one.
+        seed : int
+            Of the draw.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.simulate(n_users=50, n_items=20, per_user=10).comparisons.sample(per_user=4)
+        Comparisons: 200 comparisons by 50 users over 20 items
+        """
+        number("per_user", per_user, at_least=1, at_most=2**31 - 1, integer=True)
+        number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
+        if self.clicks is not None:
+            raise InputError(
+                "sample draws from comparisons that were made, and these stand for clicks; draw from the table of "
+                "clicks, then use Comparisons.from_clicks"
+            )
+        pairs = self.pairs()
+        answer = self._groups(pairs, np.ones(len(pairs.user), bool))
+        asked = np.empty(int(answer.max()) + 1 if len(answer) else 0, pairs.user.dtype)
+        asked[answer] = pairs.user  # an answer is one user's
+        place, _ = random_places(asked, self.n_users, np.random.default_rng(seed))
+        return self._like(pairs=pairs.take(place[answer] < per_user))
 
     def _split_clicks(
         self, clicks: Clicks, held: npt.NDArray[np.bool_], rng: np.random.Generator
