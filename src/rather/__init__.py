@@ -22,6 +22,7 @@ from .factors import FactorModel
 from .files import load
 from .metrics import ndcg, pairwise_accuracy, precision
 from .model import Model
+from .needed import needed
 from .person import Person
 from .protocols import split_clicks, split_ratings
 from .simulate import World, simulate
@@ -56,6 +57,7 @@ __all__ = [
     "World",
     "load",
     "ndcg",
+    "needed",
     "pairwise_accuracy",
     "precision",
     "simulate",
