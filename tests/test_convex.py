@@ -4,11 +4,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator
 
 import rather
 from rather import AltSVM, Comparisons, Convex, Differences, InputError
 from rather.growth import Growing
 from rather.problem import scales
+from rather.spectrum import spectral_norm
 
 LOSSES = ("squared_hinge", "hinge", "logistic")
 
@@ -230,3 +233,55 @@ def test_growing_never_raises_the_objective(loss):
     solver = Growing(model._problem(comparisons.store, scaled, None, 1), 0)
     objectives = [solver.round()["objective"] for _ in range(6)]
     assert all(b <= a * (1 + 1e-4) for a, b in pairwise(objectives))
+
+
+# -- edges ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_rank_zero_and_tiny_data(loss):
+    one = Comparisons.from_frame({"user": [0], "winner": [0], "loser": [1]})
+    for model in (Convex(reg=1e4, loss=loss), AltSVM(rank="auto", reg=1e4, loss=loss)):
+        model.set_params(tol=0.0, max_iter=4).fit(one)
+        assert not model.user_factors_.any() and np.isfinite(model.score(0, 1)).all()
+
+
+def test_few_users_and_many_items():
+    """The gradient of three users is decomposed by its short side."""
+    n = 30_000
+    frame = {"user": np.arange(n) % 3, "winner": np.arange(n), "loser": (np.arange(n) + 1) % n}
+    proof = AltSVM(rank=2, max_iter=2).fit(Comparisons.from_frame(frame)).certificate()
+    assert 0 <= proof.lower_bound <= proof.objective
+
+
+@pytest.mark.parametrize("shape", [(60, 300), (300, 60)])
+def test_norm_of_the_gradient_by_lanczos(shape):
+    matrix = sparse.random(*shape, density=0.2, random_state=0, format="csr")
+    exact = np.linalg.norm(matrix.toarray(), 2)
+    found = spectral_norm(aslinearoperator(matrix), 1e-4)
+    assert exact * (1 - 1e-9) <= found <= exact * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("kind", [AltSVM, Convex])
+def test_a_callback_may_ask_anything(kind):
+    comparisons = rather.simulate(60, 30, rank=2, per_user=20, seed=0).comparisons
+    other = rather.simulate(50, 20, rank=2, per_user=20, seed=1).comparisons
+    asked = []
+
+    def ask(model, record):
+        asked.append((model.probability("user 1", "item 1", "item 2")[0], model.certificate().relative_gap))
+        return True
+
+    model = kind(callback=ask).fit(comparisons)
+    model.fit(other)  # what it asks is about the new data
+    assert len(asked) == 2 and all(0 < p < 1 and 0 <= gap <= 1 for p, gap in asked)
+
+
+def test_interrupted_before_the_first_round():
+    def stop(model, record):
+        raise KeyboardInterrupt
+
+    model = Convex(callback=stop)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model.fit(votes())
+    assert model.interrupted_ and model.certificate().objective >= model.certificate().lower_bound

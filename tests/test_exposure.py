@@ -171,3 +171,49 @@ def test_mistakes():
     clicks = Comparisons.from_clicks({"user": [0, 0, 1, 1, 2], "item": [0, 1, 1, 2, 3]})
     with pytest.raises(InputError, match="clicks"):
         AltSVM(exposure=True).fit(clicks)
+
+
+@pytest.mark.parametrize("params", [{"loss": "hinge"}, {"bias": False}, {"reg": "cv"}, {"warm_start": True}])
+def test_it_goes_with_the_rest(params):
+    comparisons = stars()
+    model = AltSVM(rank=4, exposure=True, **params).fit(comparisons)
+    model.fit(comparisons)
+    assert np.isfinite(model.U_).all() and model.user_factors_.any()
+    assert 0 < model.certificate().lower_bound <= model.certificate().objective
+
+
+def test_every_column_comes_alive():
+    """The start sees how much cheaper the prior means make the directions that people share."""
+    model = AltSVM(rank=8, exposure=True).fit(stars(n_users=300, n_items=200, per_user=12))
+    assert model.user_factors_.any(axis=0).all()
+
+
+def test_newcomers_of_the_constrained_program():
+    """The prior of newcomers belongs to the factors that were kept."""
+    comparisons = stars()
+    for rounds in (2, 3, 5):
+        model = Convex(lam=0.5, exposure=True, max_iter=rounds).fit(comparisons)
+        made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons)
+        prior = made.priors(scaled, 1)[0]
+        np.testing.assert_allclose(model.prior_[1], prior.of(model.U_)[:, : model.rank_], atol=1e-5)
+
+
+def test_an_interrupt_leaves_the_factors_whole(monkeypatch):
+    comparisons = stars()
+    whole = AltSVM(rank=4, exposure=True, max_iter=2, tol=0).fit(comparisons)
+
+    def interrupted(*args):
+        core.item_step(*args)
+        raise KeyboardInterrupt  # as Ctrl-C does once the core returns
+
+    class Core:
+        def __getattr__(self, name):
+            return interrupted if name == "item_step" else getattr(core, name)
+
+    def arm(model, record):
+        if record["round"] == 2:
+            monkeypatch.setattr("rather.problem.core", Core())
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = AltSVM(rank=4, exposure=True, max_iter=9, tol=0, callback=arm).fit(comparisons)
+    np.testing.assert_array_equal(model.V_, whole.V_)

@@ -18,6 +18,7 @@ FIRST_RANK = 16
 STEPS = 5  # Newton's rounds between two certificates
 NEGLIGIBLE = 1e-4  # columns that hold less than this share of the largest one's singular value are dropped
 LOOSE = 1e-2  # relative accuracy of directions to grow in
+CALMER = 8  # rounds after which reg moves half as far
 LEAST_REG = 1e-9  # of the first one
 COARSEST, FINEST = 0.5, 2.0**-14  # smoothing of the hinge
 
@@ -86,12 +87,11 @@ class Growing:
     def _tighten(self) -> None:
         """Halve the smoothing of the hinge as long as it is most of what the gap consists of."""
         problem, proof = self.problem, self.proof
-        while problem.delta > FINEST:  # another loss has none
+        if problem.delta > FINEST:  # another loss has none
             smoothing = problem.true_loss() - problem.slope() - problem.dual_value(1.0)
-            if smoothing < 0.5 * (proof.objective - proof.lower_bound):
-                break
-            problem.delta *= 0.5
-            problem.evaluate()
+            if smoothing >= 0.5 * (proof.objective - proof.lower_bound):
+                problem.delta *= 0.5
+                problem.evaluate()
 
     def _grow(self) -> None:
         """Balance the factors, drop columns that hold next to nothing, and add those that lower the objective."""
@@ -121,6 +121,7 @@ class Growing:
         self._last = x, excess
         steepness = (last_excess - excess) / (x - last_x) if x != last_x else 0.0
         step = excess / steepness if steepness > 0.2 else excess  # the norm falls as reg grows, about as 1 / reg
+        step /= 1 + self.rounds_done / CALMER  # it lags behind: without damping reg could swing for ever
         lowest = LEAST_REG * self.first_reg  # the optimum may lie inside the radius, where reg is 0
         self.problem.set_reg(max(float(np.exp(x + np.clip(step, -2, 2))), lowest), self.problem.bias_reg)
 
