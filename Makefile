@@ -1,10 +1,10 @@
-# make demo, make test, make lint, make bench: each does all the set-up it needs on a fresh machine.
+# make demo, make test, make lint, make bench, make paper: each does all the set-up it needs on a fresh machine.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint format bench sanitize clean
+.PHONY: demo test lint format bench paper sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## This list
@@ -30,6 +30,9 @@ format: $(VENV)/installed-dev ## Put every file into the house format
 bench: $(VENV)/installed-dev ## Measure quality and speed on the data sets under $$RATHER_DATA
 	$(BIN)/python benchmarks/movielens.py
 	$(BIN)/python benchmarks/letterboxd.py
+
+paper: $(VENV)/installed-dev ## The paper's tables and figures, on what data there is under $$RATHER_DATA, and docs/paper.md
+	for name in table1 table2 table3 table4 figure2 sgd_tables page; do $(BIN)/rather paper $$name || exit 1; done
 
 sanitize: $(VENV)/installed-dev ## Run the tests of the core under the address, undefined-behaviour and thread sanitizers
 	PYTHON=$(BIN)/python bash scripts/sanitize

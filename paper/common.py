@@ -12,10 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("svg")
-import matplotlib.pyplot as plt
 import numpy as np
 
 RESULTS = Path(__file__).parent / "results"
@@ -38,7 +34,7 @@ def main(
         for seed in range(options.seeds):
             for row in measure(seed):
                 rows.append({"seed": seed, **row})
-                print("  ".join(f"{key} {_text(value)}" for key, value in rows[-1].items()), flush=True)
+                print("  ".join(f"{key} {text(value)}" for key, value in rows[-1].items()), flush=True)
         write(name, rows)
     draw(read(name))
 
@@ -48,7 +44,7 @@ def write(name: str, rows: Sequence[Row]) -> None:
     with (RESULTS / f"{name}.csv").open("w", newline="") as f:
         writer = csv.DictWriter(f, list(rows[0]))
         writer.writeheader()
-        writer.writerows({key: _text(value) for key, value in row.items()} for row in rows)
+        writer.writerows({key: text(value) for key, value in row.items()} for row in rows)
 
 
 def read(name: str) -> list[Row]:
@@ -65,6 +61,11 @@ def mean(rows: Iterable[Row], value: str, **wanted: Any) -> tuple[float, float]:
 
 def axes(width: float = 7.2, height: float = 4.2, columns: int = 1) -> tuple[Any, Any]:
     """A figure in the house style and its axes."""
+    import matplotlib  # here, because tables can do without
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
     plt.rcParams.update({
         "font.family": "sans-serif", "font.size": 10.5, "svg.fonttype": "path", "svg.hashsalt": "rather",
         "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e3e3e3",
@@ -79,7 +80,7 @@ def save(figure: Any, name: str) -> None:
     print(f"-> paper/results/{name}.csv, docs/pictures/{name}.svg")
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

@@ -29,6 +29,7 @@ from common import COLOURS, Row, axes, main, mean, save
 import rather
 from rather.metrics import accuracy_of_scores
 
+DATA = ("ml-100k",)
 SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000)
 METHODS = {"Convex": COLOURS[2], "AltSVM": COLOURS[0], "Differences": COLOURS[1], "BPR": COLOURS[3]}
 RESTRICTED = 2  # the least difference of two ratings that counts as a strong preference

@@ -21,6 +21,10 @@ ARCHIVES = {
         "ratings.dat": b"7::90001::3::1000000001\r\n8::90002::5::1000000002\r\n",
         "movies.dat": "90001::Café \x85 (2001)::Action|Comedy\r\n90002::unknown::Drama\r\n".encode("latin-1"),
     },
+    "ml-10m": {
+        "ratings.dat": b"7::90001::3.5::1000000001\n8::90002::5::1000000002\n",
+        "movies.dat": "90001::Café: The Film (2001)::Action|Comedy\n90002::unknown::Drama\n".encode(),
+    },
     "ml-latest-small": {
         "ratings.csv": b"userId,movieId,rating,timestamp\n7,90001,3.5,1000000001\n8,90002,5.0,1000000002\n",
         "movies.csv": 'movieId,title,genres\n90001,"Café, The (2001)",Action|Comedy\n90002,unknown,Drama\n'.encode(),
@@ -30,9 +34,10 @@ ARCHIVES = {
 
 def archive(name, files):
     made = io.BytesIO()
+    folder = "ml-10M100K" if name == "ml-10m" else name
     with zipfile.ZipFile(made, "w") as z:
         for file, content in files.items():
-            z.writestr(f"{name}/{file}", content)
+            z.writestr(f"{folder}/{file}", content)
     return made.getvalue()
 
 
@@ -110,7 +115,7 @@ def test_fetch_converts_the_archive(publisher, home, name):
     assert path == home / "cache" / name / "ratings.parquet" == datasets.find(name)
     ratings, items = datasets.load(name), datasets.load(name, "items.parquet")
     assert ratings.column_names == ["user", "item", "rating", "timestamp"]
-    half_stars = name == "ml-latest-small"
+    half_stars = name in ("ml-latest-small", "ml-10m")
     assert ratings["rating"].type == (pyarrow.float32() if half_stars else pyarrow.int8())
     assert ratings["rating"].to_pylist() == [3.5 if half_stars else 3, 5]
     assert ratings["item"].to_pylist() == items["item"].to_pylist() == [90001, 90002]
@@ -176,12 +181,70 @@ def test_interrupted_fetch_is_not_taken_for_a_data_set(publisher, monkeypatch):
         datasets.find("ml-1m")
 
 
-@pytest.mark.parametrize("name", ["letterboxd", "llmfao", "ml-10m", "netflix", "sushi"])
+@pytest.mark.parametrize("name", ["letterboxd", "llmfao", "netflix", "sushi"])
 def test_what_may_not_be_fetched_says_where_it_is(publisher, name):
     """Nothing is downloaded that the publisher does not offer so; the error names the source."""
     with pytest.raises(FileError, match=datasets.DATA_SETS[name].source.replace("+", r"\+")):
         datasets.fetch(name)
     assert publisher[0] == []
+
+
+# -- the publishers' own files ----------------------------------------------------------------------------------------
+
+# Invented ratings in the layouts that exist: MovieLens 10M unpacked; Netflix a file for each movie, and four in all.
+RATED = {"user": [30, 7, 30, 8], "item": [1, 1, 12, 12], "rating": [3, 5, 1, 4]}
+DOUBLE_COLONS = b"30::1::3::838985046\n7::1::5::838983525\n30::12::1::838983392\n8::12::4::838983421\n"
+FIRST, SECOND = b"1:\n30,3,2005-09-06\n7,5,2005-05-13\n", b"12:\n30,1,2005-10-19\n8,4,1999-11-11\n"
+LAYOUTS = {
+    "unpacked": ("ml-10m", {"ratings.dat": DOUBLE_COLONS}),
+    "in its own folder": ("ml-10m", {"ml-10M100K/ratings.dat": DOUBLE_COLONS}),
+    "a file each": ("netflix", {"mv_0000001.txt": FIRST, "mv_0000012.txt": SECOND}),
+    "in a folder": ("netflix", {"training_set/mv_0000001.txt": FIRST, "training_set/mv_0000012.txt": SECOND}),
+    "all in one": ("netflix", {"combined_data_1.txt": FIRST + SECOND}),
+    "a movie nobody rated": ("netflix", {"combined_data_1.txt": FIRST + b"3:\n", "combined_data_2.txt": SECOND}),
+    "no newline at the end": ("netflix", {"combined_data_1.txt": (FIRST + SECOND)[:-1]}),
+    "lines of Windows": ("netflix", {"combined_data_1.txt": (FIRST + SECOND).replace(b"\n", b"\r\n")}),
+}
+
+
+def put_files(folder, files):
+    for file, content in files.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_bytes(content)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_publishers_files_are_read_and_kept_as_parquet(home, layout):
+    """The publisher's files load as they are, are listed, and fetching turns them into a Parquet file, once."""
+    name, files = LAYOUTS[layout]
+    put_files(home / "data" / name, files)
+    loaded = datasets.load(name).to_pydict()
+    assert {column: loaded[column] for column in RATED} == RATED
+    assert {one["name"] for one in datasets.listing() if one["path"]} == {name}
+    path = datasets.fetch(name)
+    assert path == home / "cache" / name / "ratings.parquet" == datasets.find(name)
+    assert datasets.load(name).to_pydict() == loaded
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "complaint"),
+    [
+        ("ml-10m", {"ratings.dat": b"30::1::3\n"}, "7 columns"),
+        ("ml-10m", {"ratings.dat": b"30::1::good::838985046\n"}, "'good'"),
+        ("ml-10m", {"ratings.dat": b"30:x:1::3::838985046\n"}, "'x'"),
+        ("ml-10m", {"ratings.dat": b"30::::3::838985046\n"}, "a field is empty"),
+        ("netflix", {"combined_data_1.txt": b"30,3,2005-09-06\n"}, "line of a movie"),
+        ("netflix", {"mv_0000001.txt": b"1:\n30,3,2005-09-06\n\n7,5,2005-05-13\n"}, "empty lines"),
+        ("netflix", {"mv_0000001.txt": b"1:\n30,3\n"}, "3 columns"),
+    ],
+)
+def test_publishers_files_in_another_form_are_refused(home, name, files, complaint):
+    """What is not a rating is an error, not a guess, and nothing is written."""
+    put_files(home / "data" / name, files)
+    for act in (datasets.load, datasets.fetch):
+        with pytest.raises(FileError, match=f"not in the form that rather knows: .*{complaint}"):
+            act(name)
+    assert not (home / "cache").exists()
 
 
 def test_unreachable_publisher_is_one_sentence(home):

@@ -24,7 +24,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     given = sys.argv[1:] if argv is None else argv
     try:
-        options = parser.parse_args(given or ["--help"])
+        options, rest = parser.parse_known_args(given or ["--help"])
+        options.rest = rest
+        if rest and options.run is not commands.paper:
+            parser.error(f"unrecognized arguments: {' '.join(rest)}")
     except SystemExit as e:  # after --help, --version or a mistake that argparse has reported
         return int(e.code or 0)
     try:
@@ -193,6 +196,14 @@ def _parser() -> Parser:
     )
     data.add_argument("action", choices=("list", "fetch"), default="list", help="(list)").required = False
     data.add_argument("name", metavar="NAME", help="data set to fetch").required = False
+
+    paper = command(
+        commands.paper,
+        "list the paper's tables and figures, or reproduce one",
+        "table2 --only AltSVM Global --seeds 2",
+        usage="rather paper [--json] [NAME [options of that script]]",
+    )
+    paper.add_argument("name", metavar="NAME", help="script of a source checkout's paper/, by name").required = False
 
     command(commands.doctor, "check this installation", "--json")
     return parser

@@ -343,6 +343,37 @@ def _show_listing(document: Document, console: Console) -> None:
         _facts(console, {"  terms": one["licence"], "  found" if one["path"] else "  absent": one["path"] or missing})
 
 
+# -- the paper --------------------------------------------------------------------------------------------------------
+
+
+def paper(options: argparse.Namespace) -> Answer:
+    from . import reproduce
+
+    if options.name is None:
+        if options.rest:
+            raise InputError(f"{options.rest[0]!r} goes after the name of a script; rather paper alone lists them")
+        return {"scripts": reproduce.scripts()}, _show_scripts
+    ok = reproduce.run(options.name, options.rest, aside=options.json)
+    results = reproduce.results(options.name)
+    return {
+        "ok": ok, "name": options.name, "arguments": options.rest,
+        "results": str(results) if results.exists() else None,
+    }, _show_nothing  # fmt: skip
+
+
+def _show_scripts(document: Document, console: Console) -> None:
+    for script in document["scripts"]:
+        console.print(script["name"], style="bold", end="")
+        console.print(f"  {script['about']}")
+        data = ", ".join(f"{name} ({'there' if there else 'absent'})" for name, there in script["data"].items())
+        _facts(console, {"  data": data or "needs none"})
+    console.print("\nNext: rather paper table1, and rather data for what is absent")
+
+
+def _show_nothing(document: Document, console: Console) -> None:
+    """The script has printed what there is to see."""
+
+
 # -- for people -------------------------------------------------------------------------------------------------------
 
 

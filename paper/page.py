@@ -1,0 +1,71 @@
+"""docs/paper.md: every table and figure from the committed results beside the paper's, and whether each claim held.
+
+rather paper page
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import claims
+import figure2
+import sgd_tables
+import table1
+import table2
+import table3
+import table4
+import tables
+
+PAGE = Path(__file__).parents[1] / "docs" / "paper.md"
+OPENING = """# The paper, reproduced
+
+Every table and figure of *Preference Completion* (Park, Neeman, Zhang, Sanghavi, Dhillon, ICML 2015), each by one
+command; `rather paper` lists them. Ours is the mean over seeds ± the standard deviation (one seed where there is no ±),
+the paper's figure stands in brackets, a dash is for what was not run. Nothing is tuned on test data. MovieLens 10M and
+Netflix are used where their files are given (`rather data`); Letterboxd, 19 million ratings, stands in for them.
+
+This page is written by `rather paper page` from `paper/results`; a test sees to it that it is up to date.
+"""
+SECTIONS: tuple[tuple[str, ModuleType], ...] = (
+    ("Table 1: data sets", table1),
+    ("Table 2: NDCG@10 from N ratings a user", table2),
+    ("Table 3: precision@K from binary data", table3),
+    ("Table 4: threads", table4),
+    ("Figure 2: quality over time", figure2),
+    ("The appendix: stochastic gradient descent", sgd_tables),
+)
+CLAIMS = """## What the paper claims of its experiments
+
+Each claim, and those next to it that suggest themselves; "held" compares means, over the seeds that all have.
+
+"""
+ELSEWHERE = """## Figure 1 and the theory
+
+Figure 1, accuracy by the number of comparisons a user on MovieLens 100K: [its own page](figure1.md). The theorems in
+simulation: [theory](theory.md).
+"""
+
+
+def page() -> str:
+    parts = [OPENING, ELSEWHERE]
+    for title, script in SECTIONS:
+        about = (script.__doc__ or "").split("\n\n", 2)
+        parts.append(f"## {title}\n\n`{about[1].strip()}`: {seeds(script.NAME)}.\n\n{about[2].strip()}\n")
+        rows = tables.read(script.NAME)
+        parts.append(f"{script.table(rows)}\n" if rows else "Not measured yet.\n")
+        if script is figure2 and rows:
+            parts.append(f"![NDCG@10 and precision@10 over training time](pictures/{figure2.NAME}.svg)\n")
+    parts.append(CLAIMS + "\n".join(claim.stated() for claim in claims.CLAIMS) + "\n")
+    return "\n".join(parts)
+
+
+def seeds(name: str) -> str:
+    """Which seeds the results have."""
+    found = sorted({row["seed"] for row in tables.read(name)})
+    return f"seeds {found[0]} to {found[-1]}" if len(found) > 1 else "seed 0"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    print(f"-> docs/{PAGE.name}")
