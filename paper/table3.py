@@ -7,8 +7,8 @@ Who rated what counts as a click; a tenth of every user's clicks is held out. On
 published configuration (github.com/dhpark22/collranking), 1000 whatever C is, ``scaled C=`` the same with C / 5, so
 that it grows as the loss does. ``AltSVM`` is our default for clicks, each against unseen items, and ``AltSVM-logistic,
 tuned`` what did best on held-out training clicks: the logistic loss, 2,000 unseen items, rank 160, item_power 1/4. The
-others and RobiRank have rank 100. implicit's methods run where it is installed: its least squares with plain settings, and with
-those that did best on held-out training clicks; its BPR as it comes.
+others and RobiRank have rank 100. implicit's methods run where it is installed: its least squares with plain settings,
+and with those that did best on held-out training clicks; its BPR as it comes.
 """
 
 from __future__ import annotations
