@@ -104,7 +104,7 @@ def test_history_descends_to_a_proven_gap():
     last = model.history_[-1]
     assert model.converged_ and last["gap"] <= 1e-4
     assert last["gap"] == pytest.approx(1 - last["lower_bound"] / last["objective"])
-    assert last["rank"] == model.rank_ == model.user_factors_.shape[1]
+    assert last["rank"] >= model.rank_ == model.user_factors_.shape[1] == 3  # what holds next to nothing is dropped
     bounds = [record["lower_bound"] for record in model.history_]
     assert all(bound <= last["objective"] for bound in bounds)
 
@@ -166,7 +166,7 @@ def test_certificate_takes_the_best_factors_of_the_scores():
     proof = model.certificate()
     assert proof.objective == pytest.approx(model.history_[-1]["objective"], rel=1e-3)
     assert proof.limit == model.reg_
-    assert "proven" in str(proof)
+    assert "% above" in str(proof)
 
 
 def test_certificate_of_rivals():
@@ -195,7 +195,7 @@ def test_rank_grows_as_far_as_it_helps():
     model = AltSVM(rank="auto", reg=3.0).fit(comparisons)
     assert model.converged_ and model.rank_ > 16
     assert model.certificate().relative_gap <= 0.01
-    assert model.history_[-1]["rank"] == model.rank_ == model.item_factors_.shape[1]
+    assert model.history_[-1]["rank"] >= model.rank_ == model.item_factors_.shape[1]
     stiff = AltSVM(rank="auto", reg=40.0).fit(comparisons)
     assert stiff.rank_ < model.rank_
 

@@ -108,6 +108,8 @@ class AltSVM(LowRank):
         ``lower_bound`` and ``rank``.
     cv_results_ : list of dict
         With reg="cv", the factor, reg and held-out accuracy of every value tried; else empty.
+    exposure_ : bool
+        Whether ``exposure`` was used.
     slope_ : float
         Of probabilities; see :meth:`probability`.
     converged_, interrupted_ : bool
@@ -181,6 +183,7 @@ class AltSVM(LowRank):
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._set_calibration(partial(self._calibrate, comparisons))
         self._pose(comparisons, problem, exposed)
+        self._proof = None
         self._run(problem, comparisons, exposed, began, checkpoint, saved)
         return self
 
@@ -245,9 +248,14 @@ class AltSVM(LowRank):
             record = solver.round()
             self._set_factors(solver.problem.U, solver.problem.V, solver.problem.rank)  # which may have grown
             self._set_prior(exposed, _coefficients(solver.problem))
+            self._proof = solver.proof if isinstance(solver, Growing) else None
             return record
 
         run_rounds(self, one_round, began, tol=tol, title=f"AltSVM {self.solver}", history=history, keep=keep)
+        if isinstance(solver, Growing):
+            solver.trim()
+            self._set_factors(*solver.factors)
+            self._set_prior(exposed, solver.coefficients)
 
     def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
         """Take over the factors of the last fit; False if there was none."""

@@ -50,9 +50,13 @@ class Certificate:
     gradient_norm : float
         The largest singular value of the gradient of the loss. At most ``limit`` means that no more rank helps.
     limit : float
-        What it is to be compared with: reg.
+        What it is to be compared with: reg. (Fits stop a little above it.)
     nuclear_norm : float
         Of the personal part of the scores.
+    relative_gap : float
+        (objective - lower_bound) / objective: the objective is at most this share above the smallest possible. It is a
+        bound: where rank or rounds are short of the optimum's it is often much larger than the distance itself, which
+        the lower bound of :class:`Convex` with the same ``reg_`` shows.
     """
 
     objective: float
@@ -68,8 +72,9 @@ class Certificate:
 
     def __str__(self) -> str:
         return (
-            f"objective {self.objective:.6g}, proven to be within {self.relative_gap:.1e} of the best possible "
-            f"(at least {self.lower_bound:.6g}); gradient norm {self.gradient_norm / self.limit:.4f} of the limit"
+            f"objective {self.objective:.6g}, at most {100 * self.relative_gap:.2g} % above the smallest that any "
+            f"rank allows (which is at least {self.lower_bound:.6g}); "
+            f"gradient norm {self.gradient_norm / self.limit:.4f} reg"
         )
 
 
@@ -104,6 +109,7 @@ class Certified:
     """A factor model that was fitted to a problem with a convex twin."""
 
     _posed: Posed | None = None
+    _proof: Certificate | None = None  # that of the last round, of fits that prove as they go
 
     def _pose(self, comparisons: Comparisons, problem: Problem, exposed: Exposure | None = None) -> None:
         self._posed = Posed(
@@ -118,6 +124,8 @@ class Certified:
         predicts best.
         """
         self._require_fit()  # type: ignore[attr-defined]
+        if self._proof is not None:
+            return self._proof
         if self._posed is None:
             raise InputError(NO_DATA)
         return certify(self._posed.at(self))

@@ -170,6 +170,7 @@ def fit(options: argparse.Namespace) -> Answer:
         "users": comparisons.n_users, "items": comparisons.n_items, "comparisons": len(comparisons),
         "model": options.model, "reg": getattr(model, "reg_", None), "rounds": rounds,
         "converged": model.converged_, "gap": model.history_[-1]["gap"],
+        "rank": getattr(model, "rank_", None), "exposure": getattr(model, "exposure_", False),
         "seconds": time.perf_counter() - began, "out": options.out,
     }, _show_fit  # fmt: skip
 
@@ -178,12 +179,14 @@ def _show_fit(document: Document, console: Console) -> None:
     size = f"{document['comparisons']:,} by {document['users']:,} users over {document['items']:,} items"
     rounds = f"{document['rounds']} rounds in {document['seconds']:.1f} seconds"
     reg = f", reg {document['reg']:.4g}" if document["reg"] is not None else ""
+    rank = f", rank {document['rank']}" if document["rank"] else ""
+    exposed = ", learning from who met what" if document["exposure"] else ""
     fixed = document["model"] in FIXED_ROUNDS
     stopped = "as set" if fixed else "converged" if document["converged"] else "not converged: more with --max-iter"
     _facts(console, {
         "data": _as_read(document),
         "comparisons": size,
-        "fit": f"{document['model']}, {rounds}, {stopped} (gap {document['gap']:.1e}{reg})",
+        "fit": f"{document['model']}, {rounds}, {stopped} (gap {document['gap']:.1e}{reg}{rank}{exposed})",
         "saved": document["out"],
     })  # fmt: skip
     console.print(f"\nNext: rather recommend {document['out']} USER")

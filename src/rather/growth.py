@@ -93,20 +93,29 @@ class Growing:
                 problem.delta *= 0.5
                 problem.evaluate()
 
+    def trim(self) -> None:
+        """Drop the columns of the factors that hold next to nothing."""
+        U, V, rank = self.factors
+        problem = self.problem.with_rank(rank)
+        problem.U[:], problem.V[:] = U, V
+        problem.update_priors()
+        held = _held(problem)
+        problem = _holding(problem, held, len(held.values))
+        self.factors = problem.U, problem.V, problem.rank
+        self.coefficients = None if problem.user_prior is None else problem.user_prior.of(problem.U)
+
     def _grow(self) -> None:
         """Balance the factors, drop columns that hold next to nothing, and add those that lower the objective."""
-        old, held = self.problem, decompose(self.problem)
-        kept = int((held.values > NEGLIGIBLE * held.values.max(initial=0.0)).sum())
-        held = Singular(held.left[:, :kept], held.values[:kept], held.right[:, :kept])
+        old = self.problem
+        held = _held(old)
+        kept = len(held.values)
         most = min(old.store.n_users, old.store.n_items) - kept
         slopes, added = gradient(old), 0
         if most > 0 and leading(slopes, 1, LOOSE, held).values[0] > old.reg:
             found = leading(slopes, min(most, kept // 2 + 8), LOOSE, held)
             added = int((found.values > old.reg).sum())
         del slopes
-        problem, root = old.with_rank(kept + added), np.sqrt(held.values)
-        problem.U[:, :kept], problem.V[:, :kept] = rows_of(old, held.left * root, held.right * root)
-        problem.V[:, problem.rank] = old.V[:, old.rank]
+        problem = _holding(old, held, kept + added)
         problem.refresh()
         if added:
             left, right = factor(old.store.n_users, added), factor(old.store.n_items, added)
@@ -135,3 +144,18 @@ class Growing:
         self.problem.delta = min(max(delta, 0.0), COARSEST)
         self.problem.evaluate()
         self._keep(replace(certify(self.problem, self.radius), lower_bound=bound))
+
+
+def _held(problem: Problem) -> Singular:
+    """The singular triples of the scaled scores, without those that hold next to nothing."""
+    found = decompose(problem)
+    kept = int((found.values > NEGLIGIBLE * found.values.max(initial=0.0)).sum())
+    return Singular(found.left[:, :kept], found.values[:kept], found.right[:, :kept])
+
+
+def _holding(problem: Problem, held: Singular, rank: int) -> Problem:
+    """The same problem at balanced factors that hold the given triples, with columns of zeros up to the rank."""
+    made, kept, root = problem.with_rank(rank), len(held.values), np.sqrt(held.values)
+    made.U[:, :kept], made.V[:, :kept] = rows_of(problem, held.left * root, held.right * root)
+    made.V[:, rank] = problem.V[:, problem.rank]
+    return made

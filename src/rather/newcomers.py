@@ -29,6 +29,12 @@ class FoldInModel(FactorModel):
     user_rule_: UserRule
     prior_: tuple[FloatArray, FloatArray] | None = None  # what a newcomer's prior mean is made of; see _set_prior
 
+    @property
+    def exposure_(self) -> bool:
+        """Whether the model learned from which items people met as well (see ``rather.exposure``)."""
+        self._require_fit()
+        return self.prior_ is not None
+
     def fold_in(self, answers: Sequence[tuple[Any, Any]]) -> Person:
         """A newcomer from a few answers, each (winner, loser), without fitting again.
 
