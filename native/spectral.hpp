@@ -74,9 +74,10 @@ inline void multiply_right(float* A, std::int64_t n, std::int64_t ld, const Smal
   multiply(A, ld, R.n, packed.data(), ld, A, n, n_threads);
 }
 
-// Makes the columns of A orthonormal (Cholesky of the Gram matrix, inverted); columns that depend on others become 0.
-inline void orthonormalise(float* A, std::int64_t n, std::int64_t ld, std::int64_t l, int n_threads) {
-  for (int pass = 0; pass < 2; ++pass) {  // the second pass repairs what single precision lost in the first
+// Makes the columns of A orthonormal (Cholesky of the Gram matrix, inverted); columns that depend on others become 0. A
+// second pass repairs what single precision lost in the first.
+inline void orthonormalise(float* A, std::int64_t n, std::int64_t ld, std::int64_t l, int n_threads, int passes = 2) {
+  for (int pass = 0; pass < passes; ++pass) {
     Small G = gram(A, n, ld, l, n_threads), inverse(l);
     std::vector<bool> independent(l, true);
     for (std::int64_t j = 0; j < l; ++j) {  // G = R^T R, R in the upper triangle
@@ -157,7 +158,7 @@ std::vector<double> singular(std::int64_t n_left, std::int64_t n_right, Forth&& 
   for (int iteration = 0; iteration < iterations; ++iteration) {
     forth(right, left);
     back(left, right);
-    orthonormalise(right, n_right, ld, l, n_threads);
+    orthonormalise(right, n_right, ld, l, n_threads, iteration + 1 < iterations ? 1 : 2);
   }
   forth(right, left);
   Small E(l);

@@ -29,7 +29,7 @@ from .problem import Scales
 from .start import singular
 
 FEATURES = 100  # at most
-ITERATIONS = 8
+ITERATIONS = 5
 STRENGTH = 0.5  # of the ridges on A and B; as FEATURES and ITERATIONS, chosen on held-out training ratings
 STANDS_OUT = 1.25  # times the edge of a random spectrum
 
