@@ -40,11 +40,15 @@ def main(
 
 
 def write(name: str, rows: Sequence[Row]) -> None:
+    """The rows, whole or not at all; a column that a row lacks is empty."""
     RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / f"{name}.csv").open("w", newline="") as f:
-        writer = csv.DictWriter(f, list(rows[0]))
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    beside = RESULTS / f".{name}.csv"
+    with beside.open("w", newline="") as f:
+        writer = csv.DictWriter(f, columns, restval="")
         writer.writeheader()
         writer.writerows({key: text(value) for key, value in row.items()} for row in rows)
+    beside.replace(RESULTS / f"{name}.csv")
 
 
 def read(name: str) -> list[Row]:

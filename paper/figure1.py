@@ -15,15 +15,13 @@ the rule (``reg=None``).
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tables
 from common import COLOURS, Row, axes, main, mean, save
 
 import rather
@@ -45,12 +43,7 @@ PAIRS_ALONE = {"exposure": False}  # the figure is about pairs: not about which 
 @cache
 def parts() -> tuple[rather.Comparisons, rather.Comparisons, rather.Comparisons]:
     """The pairs to learn from, to tune by and to judge by."""
-    folder = os.environ.get("RATHER_DATA")
-    if not folder:
-        sys.exit("set RATHER_DATA to the folder with the data sets")
-    import pyarrow.parquet
-
-    ratings = pyarrow.parquet.read_table(Path(folder) / "ml-100k" / "ratings.parquet")
+    ratings = tables.ratings("ml-100k")
     training, judge = rather.Comparisons.from_ratings(ratings).split(test=0.2, by="pairs", seed=0)
     learn, tune = training.split(test=0.1, by="pairs", seed=0)
     return learn, tune, judge

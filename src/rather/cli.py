@@ -24,6 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     given = sys.argv[1:] if argv is None else argv
     try:
+        # rather paper NAME --help is for the script to answer.
+        given = ["paper", given[1], "--", *given[2:]] if _for_script(given) else given
         options, rest = parser.parse_known_args(given or ["--help"])
         options.rest = rest
         if rest and options.run is not commands.paper:
@@ -47,6 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(str(e), 2)
     except OSError as e:
         return _complain(f"{e.filename}: {e.strerror}" if e.filename else str(e), 2)
+
+
+def _for_script(given: Sequence[str]) -> bool:
+    """Whether these ask for help on a script of the paper rather than on the command."""
+    return len(given) > 2 and given[0] == "paper" and given[1][0] != "-" and bool({"-h", "--help"} & {*given[2:]})
 
 
 def _complain(sentence: str, code: int) -> int:

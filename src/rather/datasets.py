@@ -88,6 +88,7 @@ def find(name: str, file: str | None = None) -> Path:
         advice = f"fetch it with: rather data fetch {name}"
     else:
         advice = f"get it from {about.source} and put it there" + (f" with columns {about.columns}" if not file else "")
+        advice += f", or its publisher's own files ({', '.join(about.unpacked)})" if about.unpacked else ""
     looked = " or ".join(str(folder) for folder in places)
     raise FileError(f"the data set {name!r} was not found: there is no {wanted} in {looked}; {advice}")
 
