@@ -16,7 +16,7 @@ import table2
 import table4
 import tables
 from common import Row
-from scipy.stats import ttest_1samp
+from scipy.special import stdtrit  # quantiles of Student's t
 
 BySeed = dict[int, float]
 
@@ -53,6 +53,11 @@ def by_seed(name: str, value: str, **wanted: object) -> BySeed:
     return {row["seed"]: row[value] for row in select(tables.read(name), **wanted)}
 
 
+def sem(values: np.ndarray) -> float:
+    """The standard error of a mean."""
+    return float(values.std(ddof=1) / len(values) ** 0.5)
+
+
 def contest(where: str, ours: BySeed, rivals: dict[str, BySeed]) -> Contest:
     """A method, by seed, against those rivals that were measured."""
     better, level, said = 0, 0, []
@@ -61,8 +66,8 @@ def contest(where: str, ours: BySeed, rivals: dict[str, BySeed]) -> Contest:
         if not seeds:
             continue
         ahead = np.array([ours[seed] - theirs[seed] for seed in seeds])
-        same = len(seeds) == 1 or bool(ttest_1samp(ahead, 0.0).pvalue > 0.05)
-        better, level = better + bool(ahead.mean() > 0 and not same), level + same
+        same = len(seeds) == 1 or abs(ahead.mean()) <= stdtrit(len(seeds) - 1, 0.975) * sem(ahead)
+        better, level = better + bool(ahead.mean() > 0 and not same), level + bool(same)
         doubt = " on one seed" if len(seeds) == 1 else ", level" if same else ""
         said.append(f"{name} {np.mean([theirs[seed] for seed in seeds]):.4f} ({ahead.mean():+.4f}{doubt})")
     mean = np.mean(list(ours.values())) if ours else 0.0

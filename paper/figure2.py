@@ -119,8 +119,9 @@ def draw(rows: list[Row]) -> None:
                 color=colours[method], marker="o", markersize=2.5, label=f"{method}, {n} thread{'s' * (n > 1)}",
             )  # fmt: skip
         axis.set(xscale="log", xlabel="seconds of training", title=title)
+        axis.xaxis.set_minor_formatter("")
         if axis.lines:
-            axis.legend(fontsize=7.5, loc="lower right")
+            axis.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
     common.save(figure, NAME)
 
 

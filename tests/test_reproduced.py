@@ -98,7 +98,7 @@ def test_figures_stand_beside_the_papers(results):
 
 
 def test_verdicts(results):
-    """A claim holds, holds in part or does not, by means over shared seeds; small differences are called noise."""
+    """A claim holds, holds in part or does not, by differences over shared seeds; what noise explains is level."""
 
     def verdict():
         return claims.Claim("Better.", lambda: claims.ndcg("AltSVM", ("Global", "LCR"), (50,))).stated()
@@ -106,11 +106,11 @@ def test_verdicts(results):
     assert verdict() == "- **Better.** Not measured yet."
     keep([0.8, 0.8, 0.8], N=50, method="AltSVM")
     keep([0.7, 0.7], N=50, method="Global")
-    assert verdict() == "- **Better.** Held. MovieLens 1M, N = 50: AltSVM 0.8000 against 0.7000 (Global)."
+    assert verdict() == "- **Better.** Held. MovieLens 1M, N = 50: AltSVM 0.8000 against Global 0.7000 (+0.1000)."
     keep([0.9, 0.9], N=50, method="LCR")
-    assert "Held in part." in verdict()
+    assert "Held in part: better in 1 of 2." in verdict()
     keep([0.6, 1.02], N=50, method="Global")
-    assert "Did not hold." in verdict() and "0.8100 (Global, within the noise)" in verdict()
+    assert "Did not hold: better in 0 of 2, level in 1." in verdict() and "Global 0.8100 (-0.0100, level)" in verdict()
 
 
 def test_time_to_the_rivals_best(results):
