@@ -28,7 +28,7 @@ import numpy as np
 from common import AUTHORS_YARDSTICK, peak_megabytes, ratings, report
 
 import rather
-from rather.factors import FactorModel, with_bias
+from rather.models.factors import FactorModel, with_bias
 
 THREADS = 2
 AT = (1, 2, 5, 10, 100)

@@ -15,8 +15,8 @@ import numpy as np
 from common import ratings, report
 
 import rather
-from rather import start
 from rather.native import core, threads
+from rather.solving import start
 
 AUTHORS_UPDATES = 0.8e6
 

@@ -130,7 +130,7 @@ def implicit_bpr(
     import scipy.sparse
     from implicit.cpu.bpr import BayesianPersonalizedRanking
 
-    from rather.factors import with_bias
+    from rather.models.factors import with_bias
 
     c = comparisons.clicks
     assert c is not None

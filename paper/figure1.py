@@ -25,7 +25,7 @@ import tables
 from common import COLOURS, Row, axes, main, mean, save
 
 import rather
-from rather.metrics import accuracy_of_scores
+from rather.judging.metrics import accuracy_of_scores
 
 DATA = ("ml-100k",)
 SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000)

@@ -27,7 +27,7 @@ from common import Row
 
 import rather
 from rather import native
-from rather.factors import FactorModel, with_bias
+from rather.models.factors import FactorModel, with_bias
 
 NAME = "table3"
 DATA = ("ml-1m",)

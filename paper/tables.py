@@ -18,7 +18,7 @@ import common
 from common import Row
 
 import rather
-from rather import datasets
+from rather.data import datasets
 from rather.native import threads
 
 TITLES = {

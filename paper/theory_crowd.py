@@ -19,7 +19,7 @@ import numpy as np
 from truth import lam_of, scores_of, share
 
 import rather
-from rather.pairs import Pairs
+from rather.data.rows import Pairs
 
 NAME = "theory_crowd"
 TARGET = 0.9

@@ -20,8 +20,8 @@ from theory_crowd import bradley_terry, renamed
 from truth import divergence, lam_of, scores_of
 
 import rather
-from rather.pairs import Pairs, by_user
-from rather.problem import sigmoid
+from rather.data.rows import Pairs, by_user
+from rather.logistic import sigmoid
 
 NAME = "theory_packing"
 LAM = 1.0

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import rather
-from rather.pairs import Pairs
-from rather.problem import sigmoid
+from rather.data.rows import Pairs
+from rather.logistic import sigmoid
 
 MOST = 2**23  # pairs looked at; in larger worlds, those of evenly spaced users
 LOSSES: dict[str, Callable[[Any], Any]] = {

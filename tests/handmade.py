@@ -3,10 +3,10 @@
 import numpy as np
 
 from rather import AltSVM
-from rather.ids import Vocabulary, as_ids
+from rather.data.ids import Vocabulary, as_ids
+from rather.data.rows import row_starts
 from rather.native import factor
-from rather.pairs import row_starts
-from rather.problem import UserRule
+from rather.solving.problem import UserRule
 
 
 def model_of(scores, users=None, items=None, seen=()):

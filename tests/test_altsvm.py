@@ -210,7 +210,7 @@ def test_checkpoint_of_cv_does_not_search_again(world, tmp_path, monkeypatch):
     """A fit with reg="cv" that is resumed takes the value it had settled on."""
     params = {"rank": 3, "reg": "cv", "tol": 0, "checkpoint": tmp_path / "c"}
     first = AltSVM(max_iter=2, **params).fit(world.comparisons)
-    monkeypatch.setattr("rather.tuning.choose_factor", None)
+    monkeypatch.setattr("rather.models.tuning.choose_factor", None)
     resumed = AltSVM(max_iter=4, **params).fit(world.comparisons)
     assert resumed.reg_ == first.reg_ and resumed.cv_results_ == first.cv_results_ and len(resumed.history_) == 4
 
@@ -232,7 +232,7 @@ def test_movielens_1m(data, per_user, at_least):
 def test_item_power_and_user_power(world):
     """The ridges take the shape asked for."""
     store = world.comparisons.store
-    shapes, _ = rather.problem.scales(store, user_power=0.0, item_power=1.0, balance=0.5)
+    shapes, _ = rather.solving.problem.scales(store, user_power=0.0, item_power=1.0, balance=0.5)
     counts = np.bincount(store.item, minlength=store.n_items)
     np.testing.assert_allclose(shapes.item_ridge, counts / ((counts**2).sum() / counts.sum()), rtol=1e-5)
     assert (shapes.user_ridge == 1).all()

@@ -17,8 +17,9 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as tensor_bytes
 
 import rather
-from rather import AltSVM, Comparisons, FileError, InputError, NotFittedError, Table, simulate, table_files
-from rather.files import FORMAT
+from rather import AltSVM, Comparisons, FileError, InputError, NotFittedError, Table, simulate
+from rather.data import table_files
+from rather.models.files import FORMAT
 
 
 @dataclass

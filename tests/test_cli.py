@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 import rather
-from rather import AltSVM, Comparisons, altsvm, commands, datasets, doctor, native, newton, reproduce, table_files
-from rather.cli import FORMATS, main
-from rather.table_files import read_file
+from rather import AltSVM, Comparisons, native
+from rather.cli import commands, doctor, reproduce
+from rather.cli.main import FORMATS, main
+from rather.data import datasets, table_files
+from rather.data.table_files import read_file
+from rather.models import altsvm
+from rather.solving import newton
 
 COMMANDS = ("demo", "fit", "evaluate", "rank", "recommend", "simulate", "data", "paper", "doctor")
 
@@ -114,9 +118,9 @@ def test_version(run):
 
 def test_help_loads_nothing_heavy():
     """Asking for help loads neither rich nor a frame library."""
-    code = "import sys; from rather.cli import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
+    code = "import sys; from rather.cli.main import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"rich", "pyarrow", "pandas", "polars", "narwhals", "rather.film_club"} & set(done.stderr.split())
+    assert not {"rich", "pyarrow", "pandas", "polars", "narwhals", "rather.cli.film_club"} & set(done.stderr.split())
 
 
 # -- demo, doctor, data -----------------------------------------------------------------------------------------------
@@ -573,7 +577,7 @@ def test_system_errors_are_one_line(run, monkeypatch):
 
 def test_a_reader_that_leaves_is_no_error(models):
     """When the reader of a pipe has gone, nothing is printed about it."""
-    code = f"import sys; from rather.cli import main; sys.exit(main(['rank', {str(models['votes'])!r}, 'user 3']))"
+    code = f"import sys; from rather.cli.main import main; sys.exit(main(['rank', {str(models['votes'])!r}, 'user 3']))"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
@@ -582,7 +586,7 @@ def test_a_reader_that_leaves_is_no_error(models):
 
 def test_output_without_the_characters_is_still_output():
     """A terminal that cannot print a character gets a question mark, not a traceback."""
-    code = "import sys; from rather.cli import main; sys.exit(main(['demo', '--members', '20']))"
+    code = "import sys; from rather.cli.main import main; sys.exit(main(['demo', '--members', '20']))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii"}
     )

@@ -8,8 +8,8 @@ from scipy.optimize import linear_sum_assignment, minimize
 
 import rather
 from rather import CofiRank, Comparisons, InputError, simulate
-from rather.baselines.cofirank import LISTS
 from rather.native import core
+from rather.rivals.cofirank import LISTS
 
 LOSSES = ["ndcg", "ordinal", "regression"]
 

@@ -80,7 +80,7 @@ def test_lists_agree_with_scores(fitted, name, source):
         top = model.recommend(user, k=5)
         assert top["item"].tolist() == ranking["item"].tolist()[:5]
     seen = {(row.user, row.item) for row in model.recommend(model.users_, k=20, exclude="seen")}
-    start, item = rather.model.seen_items(comparisons)
+    start, item = rather.models.model.seen_items(comparisons)
     met = {(model.users_[i], model.items_[j]) for i in range(30) for j in item[start[i] : start[i + 1]]}
     assert not seen & met and len(seen) + len(met) == 600
 

@@ -9,9 +9,9 @@ from scipy.sparse.linalg import aslinearoperator
 
 import rather
 from rather import AltSVM, Comparisons, Convex, Differences, InputError
-from rather.growth import Growing
-from rather.problem import scales
-from rather.spectrum import spectral_norm
+from rather.solving.growth import Growing
+from rather.solving.problem import scales
+from rather.solving.spectrum import spectral_norm
 
 LOSSES = ("squared_hinge", "hinge", "logistic")
 

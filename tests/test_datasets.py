@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow
 import pytest
 
-from rather import Comparisons, FileError, InputError, datasets, frames, table_files
+from rather import Comparisons, FileError, InputError
+from rather.data import datasets, frames, table_files
 
 # Invented rows in the publisher's formats.
 ARCHIVES = {

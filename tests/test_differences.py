@@ -7,7 +7,7 @@ import pytest
 
 import rather
 from rather import Comparisons, Differences, InputError
-from rather.baselines.gaps import gap_problem
+from rather.rivals.gaps import gap_problem
 
 
 def some_ratings(seed=0, n_users=12, n_items=15):

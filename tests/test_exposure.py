@@ -7,9 +7,9 @@ import pytest
 
 import rather
 from rather import AltSVM, Comparisons, Convex, InputError
-from rather.exposure import STRENGTH, exposure
 from rather.native import core, factor
-from rather.problem import Problem
+from rather.solving.exposure import STRENGTH, exposure
+from rather.solving.problem import Problem
 
 
 def stars(seed=0, n_users=150, n_items=80, per_user=20, chosen=True):
@@ -212,7 +212,7 @@ def test_an_interrupt_leaves_the_factors_whole(monkeypatch):
 
     def arm(model, record):
         if record["round"] == 2:
-            monkeypatch.setattr("rather.problem.core", Core())
+            monkeypatch.setattr("rather.solving.problem.core", Core())
 
     with pytest.warns(UserWarning, match="interrupted"):
         model = AltSVM(rank=4, exposure=True, max_iter=9, tol=0, callback=arm).fit(comparisons)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import rather
 from handmade import model_of
 from rather import AltSVM, Comparisons, FileError, simulate
-from rather.checkpoint import FORMAT as CHECKPOINT
-from rather.files import read_tensors, write_tensors
+from rather.models.checkpoint import FORMAT as CHECKPOINT
+from rather.models.files import read_tensors, write_tensors
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from rather import AltSVM, InputError, film_club
-from rather.film_club import ANSWERS, FILMS, HANDFULS, hit_rate
+from rather import AltSVM, InputError
+from rather.cli import film_club
+from rather.cli.film_club import ANSWERS, FILMS, HANDFULS, hit_rate
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from rather import frames, table_files
+from rather.data import frames, table_files
 
 TABLE = {"user": ["ann", "bob", "ann"], "n": [3, 1, 2], "share": [0.5, -1.0, 2.0]}
 MAKERS = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rather import InputError
-from rather.ids import Vocabulary, as_ids, factorize
+from rather.data.ids import Vocabulary, as_ids, factorize
 
 ACCEPTED = {
     "integers": [3, 1, 2, 1],

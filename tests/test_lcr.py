@@ -7,10 +7,10 @@ import pytest
 
 import rather
 from rather import LCR, Comparisons, InputError
-from rather.baselines.gaps import gap_problem
-from rather.baselines.lbfgs import LBFGS
-from rather.baselines.lcr import LocalModels, _kernel
 from rather.native import GAP_LOSSES
+from rather.rivals.gaps import gap_problem
+from rather.rivals.lcr import LocalModels, _kernel
+from rather.solving.lbfgs import LBFGS
 from test_differences import some_ratings
 
 LOSSES = {
@@ -135,7 +135,7 @@ def test_lists_do_not_depend_on_blocks(monkeypatch):
     model = LCR(anchors=3, rank=2).fit(some_ratings())
     lists = []
     for block in (1, 2**22):
-        monkeypatch.setattr("rather.baselines.lcr.BLOCK", block)
+        monkeypatch.setattr("rather.rivals.lcr.BLOCK", block)
         table = model.recommend(model.users_, k=15, exclude="seen")
         lists.append({name: column.tolist() for name, column in table.columns.items()})
     assert lists[0] == lists[1]

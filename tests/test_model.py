@@ -8,7 +8,7 @@ import pytest
 
 from handmade import model_of
 from rather import AltSVM, Comparisons, simulate
-from rather.ids import Vocabulary
+from rather.data.ids import Vocabulary
 from rather.native import factor
 
 CONVERGED = {"reg": 3.0, "bias": 3.0, "tol": 1e-9, "max_iter": 300}  # so that vectors are those of the optimum

@@ -5,7 +5,7 @@ import pytest
 
 from rather import Comparisons
 from rather.native import core, factor
-from rather.problem import Problem, scales
+from rather.solving.problem import Problem, scales
 from reference import LOSSES, entry_pairs, objective, smoothed_hinge
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import rather
-from rather import frames, table_files
+from rather.data import frames, table_files
 
 MAKERS = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 SIZES = {"few": 6, "just": 7, "many": 20}

@@ -7,12 +7,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from rather import AltSVM, Comparisons, simulate
+from rather.models.newcomers import solve_users
 from rather.native import core
-from rather.newcomers import solve_users
-from rather.newton import Newton
-from rather.problem import Problem, scales
-from rather.sdca import Sdca
-from rather.start import spectral, uniform
+from rather.solving.newton import Newton
+from rather.solving.problem import Problem, scales
+from rather.solving.sdca import Sdca
+from rather.solving.start import spectral, uniform
 from reference import LOSSES, objective
 from test_passes import KINDS, make_problem
 

@@ -5,11 +5,11 @@ import pytest
 
 import rather
 from rather import BPR, SGD, AltSVM, Comparisons, RobiRank, simulate
-from rather.baselines.bpr import _click_shares
-from rather.baselines.stochastic import click_rows, counts
+from rather.logistic import sigmoid
 from rather.native import LOSSES as CODES
 from rather.native import core, factor
-from rather.problem import sigmoid
+from rather.rivals.bpr import _click_shares
+from rather.rivals.stochastic import click_rows, counts
 from reference import LOSSES
 from test_passes import KINDS
 

@@ -6,27 +6,27 @@ learned together through a low-rank model.
 
 from typing import Any as _Any
 
-from .altsvm import AltSVM
-from .baselines.bpr import BPR
-from .baselines.cofirank import CofiRank
-from .baselines.differences import Differences
-from .baselines.global_ranking import Global
-from .baselines.lcr import LCR
-from .baselines.robirank import RobiRank
-from .baselines.sgd import SGD
-from .certificate import Certificate
-from .comparisons import Comparisons
-from .convex import Convex
+from .data.comparisons import Comparisons
+from .data.needed import needed
+from .data.simulate import World, simulate
+from .data.splits import split_clicks, split_ratings
+from .data.tables import Table
 from .errors import FileError, InputError, NotFittedError
-from .factors import FactorModel
-from .files import load
-from .metrics import ndcg, pairwise_accuracy, precision
-from .model import Model
-from .needed import needed
-from .person import Person
-from .protocols import split_clicks, split_ratings
-from .simulate import World, simulate
-from .tables import Table
+from .judging.metrics import ndcg, pairwise_accuracy, precision
+from .models.altsvm import AltSVM
+from .models.convex import Convex
+from .models.factors import FactorModel
+from .models.files import load
+from .models.model import Model
+from .models.person import Person
+from .rivals.bpr import BPR
+from .rivals.cofirank import CofiRank
+from .rivals.differences import Differences
+from .rivals.global_ranking import Global
+from .rivals.lcr import LCR
+from .rivals.robirank import RobiRank
+from .rivals.sgd import SGD
+from .solving.certificate import Certificate
 
 __version__ = "0.1.0"
 

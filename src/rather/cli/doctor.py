@@ -1,0 +1,93 @@
+"""Is this installation sound? Versions, processor, optional packages, and a fit that must not depend on threads."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import __version__, native
+from ..data.datasets import cache
+from ..data.simulate import simulate
+from ..models.altsvm import AltSVM
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Each optional package, what it is for, and what to install to get it.
+OPTIONAL = {
+    "pandas": ("pandas frames", "pandas"),
+    "polars": ("polars frames", "polars"),
+    "pyarrow": ("Parquet files and Arrow tables", "pyarrow"),
+    "matplotlib": ("pictures", "matplotlib"),
+    "scipy": ("development", "scipy"),
+    "scikit-learn": ("development", "scikit-learn"),
+}
+
+
+def examine() -> dict[str, Any]:
+    """Everything the doctor reports; ``ok`` is whether the self-check passed."""
+    packages = {name: _version(name) for name in OPTIONAL}
+    check = self_check()
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "system": platform.platform(),
+        "cores": native.threads(None),
+        "simd": native.simd,
+        "best_simd": native._core_baseline.best_instruction_set(),
+        "packages": packages,
+        "install": sorted({f"pip install {OPTIONAL[name][1]}" for name, found in packages.items() if found is None}),
+        "data": os.environ.get("RATHER_DATA"),
+        "cache": str(cache()),
+        "self_check": check,
+        "ok": check == "ok",
+    }
+
+
+def self_check() -> str:
+    """'ok', or how the answers of one thread and of two differed."""
+    try:
+        votes = simulate(n_users=100, n_items=50, per_user=30).comparisons
+        one, two = (AltSVM(rank=8, n_threads=n).fit(votes) for n in (1, 2))
+    except Exception as e:  # whatever it is, the installation is not sound and the report must still appear
+        return f"failed: {type(e).__name__}: {e}"
+    if np.array_equal(one.U_, two.U_) and np.array_equal(one.V_, two.V_):
+        return "ok"
+    return "failed: fits with 1 and 2 threads differ"
+
+
+def show(document: dict[str, Any], console: Console) -> None:
+    """The report for a person."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 3))
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    table.add_row("rather", document["version"])
+    table.add_row("Python", f"{document['python']}, numpy {document['numpy']}")
+    table.add_row("system", document["system"])
+    table.add_row(
+        "processor", f"{document['cores']} cores to use, {document['simd']} (best here: {document['best_simd']})"
+    )
+    for name, found in document["packages"].items():
+        table.add_row(name, found or f"not installed ({OPTIONAL[name][0]})")
+    table.add_row("data", document["data"] or "$RATHER_DATA is not set")
+    table.add_row("cache", document["cache"])
+    table.add_row("self-check", document["self_check"], style="green" if document["ok"] else "bold red")
+    console.print(table)
+    if document["install"]:
+        console.print("\nTo get what is missing:")
+        for command in document["install"]:
+            console.print(f"  {command}")
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

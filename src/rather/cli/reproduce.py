@@ -1,0 +1,60 @@
+"""The paper's tables and figures as commands: the scripts of a source checkout, what they need, and running one."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..data import datasets
+from ..errors import FileError, one_of
+
+STANDARD_ERROR = 2
+
+
+def folder() -> Path:
+    """The folder of the scripts: beside the package's sources, or in the current folder."""
+    places = [Path(__file__).parents[3] / "paper", Path.cwd() / "paper"]
+    for place in places:
+        if (place / "common.py").is_file():
+            return place
+    raise FileError(
+        f"the paper's scripts are not in {' or '.join(map(str, places))}: they are part of the sources, not of the "
+        "installed package; run this in a checkout of rather"
+    )
+
+
+def scripts() -> list[dict[str, Any]]:
+    """Every script with the first line of its docstring and, of the data sets it can use, whether each is there."""
+    there = {one["name"]: one["path"] is not None for one in datasets.listing()}
+    found = []
+    for path in sorted(folder().glob("*.py")):
+        source = path.read_text()
+        if '__name__ == "__main__"' in source:
+            tree = ast.parse(source)
+            about = (ast.get_docstring(tree) or "").partition("\n")[0]
+            found.append({"name": path.stem, "about": about, "data": {name: there[name] for name in _data(tree)}})
+    return found
+
+
+def run(name: str, arguments: Sequence[str], aside: bool) -> bool:
+    """Run a script with these arguments; ``aside`` sends what it prints to standard error. Whether it succeeded."""
+    one_of("the script", name, [script["name"] for script in scripts()])
+    command = [sys.executable, str(folder() / f"{name}.py"), *arguments]
+    return subprocess.run(command, stdout=STANDARD_ERROR if aside else None).returncode == 0
+
+
+def results(name: str) -> Path:
+    """The file a script keeps its results in, whether it is there or not."""
+    return folder() / "results" / f"{name}.csv"
+
+
+def _data(tree: ast.Module) -> tuple[str, ...]:
+    """The data sets that a script names in its constant DATA, if it has one."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "DATA":
+            return tuple(ast.literal_eval(node.value))
+    return ()

@@ -1,0 +1,152 @@
+"""Columns out of, and tables back into, whatever kind of frame the user has: pandas, polars, pyarrow or a dict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import compress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+
+Array = npt.NDArray[Any]
+
+
+def kind_of(frame: Any) -> str:
+    """Which kind of frame this is: 'dict', 'pandas', 'polars' or 'pyarrow'."""
+    if isinstance(frame, Mapping):
+        return "dict"
+    root = type(frame).__module__.partition(".")[0]
+    if root in ("pandas", "polars", "pyarrow"):
+        return root
+    raise InputError(
+        f"the data is of type {type(frame).__name__}; it must be a pandas, polars or pyarrow table or a dict of columns"
+    )
+
+
+def columns(frame: Any, names: Mapping[str, str], optional: Mapping[str, str | None] | None = None) -> dict[str, Any]:
+    """The named columns of a frame (role -> column), all of one length; optional ones named None are left out."""
+    wanted = {**names, **{role: name for role, name in (optional or {}).items() if name is not None}}
+    table = frame if kind_of(frame) == "dict" else _narwhal(frame)
+    have = list(table) if table is frame else list(table.columns)
+    for role, name in wanted.items():
+        if name not in have:
+            present = ", ".join(repr(c) for c in have) or "none"
+            raise InputError(f"there is no column {name!r} (for the {role}); the columns are {present}")
+    read = _column_of_dict if table is frame else _column_of_narwhal
+    out = {role: read(table, name) for role, name in wanted.items()}
+    lengths = {role: len(v) for role, v in out.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError("the columns differ in length: " + ", ".join(f"{r} has {n}" for r, n in lengths.items()))
+    return out
+
+
+def _column_of_dict(table: Any, name: str) -> Any:
+    column = table[name]
+    if isinstance(column, (list, tuple)):
+        return list(column)
+    array = np.asarray(column)
+    if array.ndim == 0:
+        raise InputError(f"the column {name!r} is {column!r}; it must be a list or an array")
+    return array
+
+
+def _column_of_narwhal(table: Any, name: str) -> Any:
+    import narwhals
+
+    column = table.get_column(name)
+    wide = column.dtype in (narwhals.Int128, narwhals.UInt128)  # which numpy does not have
+    return column.to_list() if wide else column.to_numpy()
+
+
+def take(frame: Any, rows: npt.NDArray[np.bool_]) -> Any:
+    """The rows of a frame where a mask is true, as the same kind of frame."""
+    if kind_of(frame) == "dict":
+        got = columns(frame, {name: name for name in frame})
+        return {
+            name: list(compress(column, rows)) if isinstance(column, list) else column[rows]
+            for name, column in got.items()
+        }
+    narwhal = _narwhal(frame)
+    import narwhals
+
+    mask = narwhals.new_series("mask", rows, backend=narwhal.implementation)
+    return narwhal.filter(mask).to_native()
+
+
+def make(table: Mapping[str, Any], kind: str) -> Any:
+    """A frame of the given kind from a dict of columns."""
+    if kind == "dict":
+        return dict(table)
+    if kind not in ("pandas", "polars", "pyarrow"):
+        raise InputError(f"the kind of frame is {kind!r}; it must be 'dict', 'pandas', 'polars' or 'pyarrow'")
+    try:
+        module = __import__(kind)
+    except ImportError as e:
+        raise InputError(f"{kind} is not installed; install it, or ask for another kind of frame") from e
+    plain = {name: _plain(column) for name, column in table.items()}
+    try:
+        return module.table(plain) if kind == "pyarrow" else module.DataFrame(plain)
+    except (OverflowError, TypeError, ValueError) as e:
+        raise InputError(f"{kind} cannot hold these ids ({type(e).__name__}); ask for a 'dict' instead") from e
+
+
+def _plain(column: Array) -> Any:
+    """Strings and large integers as the libraries recognise them."""
+    if column.dtype != object:
+        return column
+    if len(column) and isinstance(column[0], int) and column.min() >= 0 and column.max() < 2**64:
+        return column.astype(np.uint64)
+    return column.tolist()
+
+
+def numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
+    """A column of finite numbers as float64."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mMc":
+        raise InputError(f"{what} holds values of type {values.dtype} (row 0: {values[0]}); it must hold numbers")
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        for row, value in enumerate(values):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                raise InputError(f"{what} in row {row} is {value!r}; it must be a number") from None
+        raise InputError(f"{what} cannot be read as numbers") from None
+    if array.ndim != 1:
+        raise InputError(f"{what} has {array.ndim} dimensions; it must be a flat column")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise InputError(f"{what} in row {bad[0]} is {array[bad[0]]}; it must be a finite number")
+    return array
+
+
+def flags(values: Any, what: str) -> npt.NDArray[np.bool_]:
+    """A column of yes or no (booleans, 0 and 1, or the words true and false in any case) as bool."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{what} has {array.ndim} dimensions; it must be a flat column")
+    if array.dtype.kind == "b":
+        return array.astype(bool)
+    meaning = {0: False, 1: True, "0": False, "1": True, "false": False, "true": True}
+    out = np.empty(len(array), bool)
+    for row, value in enumerate(array.tolist()):
+        key = value.strip().lower() if isinstance(value, str) else value
+        if key not in meaning:
+            raise InputError(f"{what} in row {row} is {value!r}; it must be true or false (or 1 or 0)")
+        out[row] = meaning[key]
+    return out
+
+
+def _narwhal(frame: Any) -> Any:
+    import narwhals
+
+    try:
+        return narwhals.from_native(frame, eager_only=True)
+    except TypeError as e:
+        name = type(frame).__name__
+        raise InputError(f"the data is of type {name}; it must be a table in memory, so collect a lazy one") from e
+    except ValueError as e:
+        raise InputError(f"the table cannot be read: {' '.join(str(e).split())}") from e

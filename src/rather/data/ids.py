@@ -1,0 +1,158 @@
+"""External ids (strings, or integers of any size) and the codes 0, 1, 2, ... the core works with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+
+Ids = npt.NDArray[Any]
+Codes = npt.NDArray[np.int32]
+
+
+def as_ids(values: Any, what: str) -> Ids:
+    """A column of ids as an int64 array, or as an object array of str or of int; anything else is refused."""
+    array = _from_list(list(values)) if isinstance(values, (list, tuple)) else np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{what} has {array.ndim} dimensions; ids must be a flat list or column")
+    if not len(array):
+        return np.empty(0, np.int64)
+    if array.dtype.kind == "i":
+        return array.astype(np.int64, copy=False)
+    if array.dtype.kind == "u":
+        fits = array.dtype.itemsize < 8 or int(array.max()) < 2**63
+        return array.astype(np.int64 if fits else object)
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise InputError(f"{what} is missing in row {np.argmax(np.isnan(array))}; drop such rows first")
+    if array.dtype.kind not in "UTO":
+        raise InputError(
+            f"{what} holds values of type {array.dtype} (row 0: {array[0]}); ids must be strings or integers"
+        )
+    return _checked_objects(array.astype(object, copy=False), what)
+
+
+def _from_list(values: list[Any]) -> Ids:
+    if all(type(v) is int for v in values):
+        try:
+            return np.array(values, dtype=np.int64)
+        except OverflowError:
+            pass
+    return np.fromiter(values, object, len(values))
+
+
+def quoted(value: Any) -> str:
+    """An id as an error message shows it: 'ann' or 7, whatever array it comes from."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _checked_objects(array: Ids, what: str) -> Ids:
+    kinds = set(map(type, array.tolist()))
+    if kinds <= {str}:
+        return array
+    if all(issubclass(k, str) for k in kinds):
+        return np.array([str(v) for v in array], dtype=object)
+    if all(issubclass(k, (int, np.integer)) and not issubclass(k, bool) for k in kinds):
+        return _from_list([int(v) for v in array])
+    for row, value in enumerate(array.tolist()):
+        if _is_missing(value):
+            raise InputError(f"{what} is missing in row {row}; drop such rows first")
+        if isinstance(value, bool) or not isinstance(value, (str, int, np.integer)):
+            raise InputError(f"{what} in row {row} is {quoted(value)}; ids must be strings or integers")
+    row = next(k for k, v in enumerate(array) if isinstance(v, str) != isinstance(array[0], str))
+    first, other = quoted(array[0]), quoted(array[row])
+    raise InputError(f"{what} mixes strings and integers (row 0: {first}, row {row}: {other}); use one kind")
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, (float, np.floating)):
+        return bool(value != value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def factorize(columns: Iterable[Ids], what: str) -> tuple[Ids, list[Codes]]:
+    """The sorted distinct ids of several columns, and each column as codes into them."""
+    parts = list(columns)
+    examples = {_kind(p): p[0] for p in parts if len(p)}
+    if len(examples) > 1:
+        text, whole = quoted(examples["str"]), quoted(examples["int"])
+        raise InputError(
+            f"{what} ids are strings in one column and integers in another ({text} and {whole} in row 0); use one kind"
+        )
+    values = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    if values.dtype == np.int64:
+        ids, codes = _factorize_integers(values)
+    else:
+        index: dict[Any, int] = {}
+        raw = np.fromiter((index.setdefault(v, len(index)) for v in values.tolist()), np.int64, len(values))
+        keys = list(index)
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        ids = np.fromiter((keys[k] for k in order), object, len(keys))
+        if len(ids) and ids[0] == "":
+            row = int(np.argmax(raw == order[0])) % len(parts[0])
+            raise InputError(f"the {what} id in row {row} is empty; drop such rows")
+        place = np.empty(len(keys), np.int32)
+        place[order] = np.arange(len(keys), dtype=np.int32)
+        codes = place[raw]
+    if len(ids) > 2**31 - 1:
+        raise InputError(f"there are {len(ids):,} different {what} ids; at most 2,147,483,647 are supported")
+    ends = np.cumsum([len(p) for p in parts])
+    return ids, np.split(codes, ends[:-1])
+
+
+def _kind(ids: Ids) -> str:
+    return "int" if ids.dtype == np.int64 or isinstance(ids[0], int) else "str"
+
+
+def _factorize_integers(values: Ids) -> tuple[Ids, Codes]:
+    if not len(values):
+        return values, np.empty(0, np.int32)
+    low, high = int(values.min()), int(values.max())
+    if high - low < 4 * len(values) + 1024:  # dense enough for a table
+        present = np.zeros(high - low + 1, bool)
+        present[values - low] = True
+        table = np.cumsum(present, dtype=np.int32) - np.int32(1)
+        return np.flatnonzero(present) + low, table[values - low]
+    ids, inverse = np.unique(values, return_inverse=True)
+    return ids, inverse.reshape(-1).astype(np.int32)
+
+
+class Vocabulary:
+    """The known ids of one kind, in sorted order; the position of an id is its code."""
+
+    def __init__(self, ids: Ids, what: str) -> None:
+        self.ids = ids
+        self.what = what
+        self._index: dict[Any, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def codes(self, values: Ids) -> Codes:
+        """Codes of ids, -1 for those not known."""
+        if self.ids.dtype == np.int64 and values.dtype == np.int64:
+            if not len(self.ids):
+                return np.full(len(values), -1, np.int32)
+            place = np.searchsorted(self.ids, values)
+            place[place == len(self.ids)] = 0
+            return np.where(self.ids[place] == values, place, -1).astype(np.int32)
+        index = self.index
+        return np.fromiter((index.get(v, -1) for v in values.tolist()), np.int32, len(values))
+
+    @property
+    def index(self) -> dict[Any, int]:
+        if self._index is None:
+            self._index = {v: k for k, v in enumerate(self.ids.tolist())}
+        return self._index
+
+    def known(self, values: Any, advice: str) -> Codes:
+        """Codes of ids that must all be known; an error names the first that is not and gives the advice."""
+        ids = as_ids(values, f"the list of {self.what}s")
+        codes = self.codes(ids)
+        unknown = np.flatnonzero(codes < 0)
+        if len(unknown):
+            raise InputError(f"{self.what} {quoted(ids[unknown[0]])} was not in the training data; {advice}")
+        return codes

@@ -1,0 +1,296 @@
+"""AltSVM: everyone's scores from everyone's comparisons, through a low-rank model (Park et al., ICML 2015)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.comparisons import Comparisons, as_comparisons
+from ..errors import InputError, check_fit_params, number, one_of
+from ..native import FloatArray
+from ..solving import start
+from ..solving.exposure import Exposure
+from ..solving.growth import FIRST_RANK, Growing
+from ..solving.newton import Newton
+from ..solving.problem import Problem
+from ..solving.sdca import Sdca
+from .checkpoint import Checkpoint, Saved
+from .lowrank import LowRank, rule_factor
+from .rounds import run_rounds
+
+SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
+MOST_RANK = 4096
+CALIBRATION_ROUNDS = 5
+TOL, EXPOSED_TOL, CLICKS_TOL, AUTO_TOL = 3e-4, 1e-3, 0.02, 0.01
+STARTS = {"spectral": start.spectral, "uniform": start.uniform}
+
+
+class AltSVM(LowRank):
+    """Low-rank personal rankings from comparisons.
+
+    Minimises, over user vectors u_i, item vectors v_j and item biases b_j,
+
+        sum_t w_t L(s_ij - s_ik) + 1/2 sum_i p_i |u_i|^2 + 1/2 sum_j (q_j |v_j|^2 + beta_j b_j^2)
+
+    with scores s_ij = u_i . v_j + b_j, over all comparisons t = "user i would rather have j than k" of weight w_t, by
+    turns in V and in U. Each half is an SVM. The ridges are p_i = reg (n_i / n)^user_power and
+    q_j = reg (n_j / n')^item_power, where n_i counts the items user i compared and n_j the users who compared item j;
+    beta_j has the shape of q_j and a factor of its own in place of reg.
+
+    Parameters
+    ----------
+    rank : int or "auto"
+        Length of the vectors. With the default ridge a larger rank than needed does no harm but time. "auto" grows it
+        along the leading singular pairs of the gradient until a certificate says that no more rank helps; the rank
+        reached is ``rank_``. It goes with the solver "newton".
+    reg : float, None or "cv"
+        None: 1.7 times (for clicks 1.4 times) the scale of the data, the geometric mean of the typical norms of the
+        rows and the columns of the gradient at zero. "cv": the best of a path of such factors on held-out training
+        data, ratings and clicks held out by item. A number is used as it is. The value used is ``reg_``.
+    loss : {"squared_hinge", "hinge", "logistic"}
+        max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
+    bias : bool or float
+        Whether items have a bias: a global ranking that the personal part deviates from. A number is its ridge; True
+        takes twice the typical absolute row sum of the gradient at zero.
+    item_power, user_power : float
+        How the ridge of an item grows with the number of users who compared it, and of a user with their items.
+    balance : float, optional
+        All comparisons of a user are weighted by (their number)^-balance. None: 0.5 for comparisons that are
+        implied by ratings, rankings or clicks (n ratings imply about n^2 / 2 pairs, which are not as many independent
+        answers), else 0.
+    exposure : bool, optional
+        Whether the items that a person compared are information as well: vectors then have prior means
+        that are linear in the leading singular vectors of who met what (docs/mathematics.md). It helps much where
+        people choose what they rate, and hurts where items are assigned. None: where the singular values show that
+        they choose. It goes with the solver "newton".
+    start : {"spectral", "uniform"}
+        "spectral": the leading singular pairs of the gradient at the global ranking. "uniform": the random start of
+        the authors' program.
+    solver : {"newton", "sdca"}
+        "newton": truncated Newton on the primal, the same bits at any number of threads. "sdca": the paper's
+        Algorithm 1, stochastic dual coordinate descent; with several threads lock-free, and then not reproducible.
+    max_iter : int
+        Rounds (each solves V, then U) at most.
+    tol : float, optional
+        Stop once what the two halves of a round had to gain, relative to the objective, is at most this: by their
+        Newton decrements (newton) or duality gaps (sdca). None: 3e-4; 0.02 for clicks against unseen items, which more
+        rounds did not predict better on held-out training clicks; 1e-3 where ``exposure`` is used. With rank="auto" it
+        is the certified distance from the best objective over all ranks, relative to it (None: 0.01).
+    n_threads : int, optional
+        All cores by default.
+    seed : int
+    verbose : bool
+        Show a progress bar.
+    callback : callable, optional
+        Called after every round with (model, record); the record is the new entry of ``history_``. Returning True
+        stops the fit.
+    checkpoint : path, optional
+        File that is rewritten after every round. A fit that finds it there, made from the same data and parameters,
+        goes on from it: a fit that was killed loses at most the round under way (or the search of reg="cv").
+    warm_start : bool
+        Begin from the factors of the last fit, if there was one: the ids and the rank must be the same, the solver
+        "newton". A checkpoint that is there goes before it.
+
+    Attributes
+    ----------
+    user_factors_, item_factors_, item_bias_, users_, items_
+        See :class:`FactorModel` and :class:`Model`.
+    reg_, bias_reg_ : float
+    history_ : list of dict
+        One record per round: round, seconds since the beginning, objective, gap; for sdca also the duality gaps
+        ``item_gap`` and ``user_gap`` of the two halves; with rank="auto" (whose rounds are five of Newton's) also
+        ``lower_bound`` and ``rank``.
+    cv_results_ : list of dict
+        With reg="cv", the factor, reg and held-out accuracy of every value tried; else empty.
+    exposure_ : bool
+        Whether ``exposure`` was used.
+    slope_ : float
+        Of probabilities; see :meth:`probability`.
+    converged_, interrupted_ : bool
+        Whether the last gap was within ``tol``; whether Ctrl-C ended the fit early.
+
+    References
+    ----------
+    D. Park, J. Neeman, J. Zhang, S. Sanghavi, I. Dhillon: Preference Completion: Large-scale Collaborative Ranking from
+    Pairwise Comparisons. ICML 2015.
+
+    Examples
+    --------
+    >>> import rather
+    >>> world = rather.simulate(n_users=100, n_items=30, rank=2, per_user=40, seed=0)
+    >>> model = rather.AltSVM(rank=4).fit(world.comparisons)
+    >>> model.recommend("user 7", k=3)["item"].tolist() == model.rank("user 7")["item"][:3].tolist()
+    True
+    """
+
+    def __init__(
+        self,
+        rank: int | str = 64,
+        reg: float | str | None = None,
+        loss: str = "squared_hinge",
+        bias: bool | float = True,
+        item_power: float = 0.5,
+        user_power: float = 0.0,
+        balance: float | None = None,
+        exposure: bool | None = None,
+        start: str = "spectral",
+        solver: str = "newton",
+        max_iter: int = 30,
+        tol: float | None = None,
+        n_threads: int | None = None,
+        seed: int = 0,
+        verbose: bool = False,
+        callback: Callable[[Any, dict[str, float]], Any] | None = None,
+        checkpoint: str | Path | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        self._store_params(locals())
+
+    @classmethod
+    def plain(cls, **params: Any) -> AltSVM:
+        """The paper's model to the letter: no bias, one ridge for all, its random start, its solver, rank 100.
+
+        The rule for ``reg=None`` was made for the full model; here, give ``reg`` or let "cv" choose it.
+        """
+        published: dict[str, Any] = {
+            "rank": 100, "bias": False, "item_power": 0.0, "user_power": 0.0, "balance": 0.0, "exposure": False,
+            "start": "uniform", "solver": "sdca",
+        }  # fmt: skip
+        return cls(**{**published, **params})
+
+    # -- fitting ------------------------------------------------------------------------------------------------
+
+    def fit(self, comparisons: Any, y: Any = None) -> AltSVM:
+        """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1."""
+        self._check_params()
+        began = time.perf_counter()
+        comparisons = as_comparisons(comparisons, y)
+        scaled, self.user_rule_ = self._scales(comparisons)
+        checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
+        saved = checkpoint.read() if checkpoint is not None else None
+        self.cv_results_: list[dict[str, float]] = [] if saved is None else saved.cv_results
+        factor = None if saved is not None else self._factor(comparisons)
+        exposed = None if self.solver == "sdca" else self._exposure(comparisons)
+        problem = self._problem(comparisons.store, scaled, exposed, self._first_rank(comparisons, saved), factor)
+        if saved is not None:
+            problem.set_reg(saved.reg, saved.bias_reg)
+        self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
+        self._set_calibration(partial(self._calibrate, comparisons))
+        self._pose(comparisons, problem, exposed)
+        self._proof = None
+        self._run(problem, comparisons, exposed, began, checkpoint, saved)
+        return self
+
+    def _twin(self) -> AltSVM:
+        """The same model, to be fitted to other data at about the same cost a round, and for a few rounds only."""
+        quiet = {"verbose": False, "callback": None, "checkpoint": None, "warm_start": False}
+        few = {"max_iter": CALIBRATION_ROUNDS, "tol": 0.0, "solver": "newton", "start": "spectral"}
+        settled = {
+            "rank": min(max(self.rank_, 1), MOST_RANK),
+            "reg": self.reg_,
+            "bias": self.bias_reg_ if self.bias is not False else False,
+        }
+        return AltSVM(**{**self.get_params(), **quiet, **few, **settled})
+
+    def _factor(self, comparisons: Comparisons) -> float | None:
+        """The factor on the scale of reg, by the rule or by cross-validation; None where reg is a number."""
+        if self.reg is None:
+            return rule_factor(comparisons)
+        if self.reg != "cv":
+            return None
+        from .tuning import choose_factor
+
+        self.cv_results_, factor = choose_factor(self, comparisons)
+        return factor
+
+    def _first_rank(self, comparisons: Comparisons, saved: Saved | None) -> int:
+        """The rank to begin with; one that grows goes on from where the last fit had got to."""
+        if self._rank != "auto":
+            return int(self._rank)
+        if saved is not None:
+            return saved.rank
+        if self.warm_start and hasattr(self, "U_"):
+            return self.rank_
+        return min(FIRST_RANK, comparisons.n_users, comparisons.n_items)
+
+    def _run(
+        self,
+        problem: Problem,
+        comparisons: Comparisons,
+        exposed: Exposure | None,
+        began: float,
+        checkpoint: Checkpoint | None,
+        saved: Saved | None,
+    ) -> None:
+        solver = (Growing if self._rank == "auto" else SOLVERS[self.solver])(problem, self.seed)
+        history: list[dict[str, float]] = []
+        if saved is not None:
+            history = saved.resume(solver)
+        elif not (self.warm_start and self._warm_start(problem, comparisons)):
+            STARTS[self.start](problem, self.seed)
+        self.loss_ = self.loss
+        self._set_data(comparisons)
+        self._set_factors(problem.U, problem.V, problem.rank)
+        self._set_prior(exposed, _coefficients(problem))
+        tol = self.tol
+        if tol is None:
+            usual = CLICKS_TOL if comparisons.against_unseen else TOL if exposed is None else EXPOSED_TOL
+            tol = AUTO_TOL if self._rank == "auto" else usual
+        keep = None if checkpoint is None else partial(checkpoint.write, solver, self.cv_results_)
+
+        def one_round() -> dict[str, float]:
+            record = solver.round()
+            self._set_factors(solver.problem.U, solver.problem.V, solver.problem.rank)  # which may have grown
+            self._set_prior(exposed, _coefficients(solver.problem))
+            self._proof = solver.proof if isinstance(solver, Growing) else None
+            return record
+
+        run_rounds(self, one_round, began, tol=tol, title=f"AltSVM {self.solver}", history=history, keep=keep)
+        if isinstance(solver, Growing):
+            solver.trim()
+            self._set_factors(*solver.factors)
+            self._set_prior(exposed, solver.coefficients)
+
+    def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
+        """Take over the factors of the last fit; False if there was none."""
+        if not hasattr(self, "U_"):
+            return False
+        same = (
+            np.array_equal(self.users_, comparisons.users)
+            and np.array_equal(self.items_, comparisons.items)
+            and self.rank_ == problem.rank
+        )
+        if not same:
+            raise InputError("warm_start needs the same users, items and rank as the last fit; fit a new model instead")
+        problem.U[:, : problem.rank] = self.user_factors_
+        problem.V[:] = self.V_
+        if not problem.bias:
+            problem.V[:, problem.rank] = 0
+        start.grow(problem, self.seed)  # columns that a stiffer fit had left at zero
+        return True
+
+    def _check_params(self) -> None:
+        if self._rank != "auto":
+            if isinstance(self._rank, str):
+                raise InputError(f"rank is {self._rank!r}; it must be a whole number or 'auto'")
+            number("rank", self._rank, at_least=1, at_most=MOST_RANK, integer=True)
+        one_of("solver", self.solver, SOLVERS)
+        one_of("start", self.start, STARTS)
+        self._check_problem()
+        if isinstance(self.reg, str) and self.reg != "cv":
+            raise InputError(f"reg is {self.reg!r}; it must be a number above 0, None (a rule) or 'cv'")
+        reg = None if isinstance(self.reg, str) else self.reg
+        check_fit_params(self.max_iter, self.tol, reg, self.seed, self.callback)
+        growing, exposed = self._rank == "auto", self.exposure is True
+        for option, wanted in (("warm_start", self.warm_start), ("rank='auto'", growing), ("exposure", exposed)):
+            if wanted and self.solver == "sdca":
+                raise InputError(f"{option} goes with solver='newton': sdca is the paper's algorithm, and no more")
+
+
+def _coefficients(problem: Problem) -> FloatArray | None:
+    return None if problem.user_prior is None else problem.user_prior.coefficients

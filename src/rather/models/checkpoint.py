@@ -1,0 +1,118 @@
+"""Resuming a fit after a kill: the state of the solver, rewritten after every round."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.comparisons import Comparisons
+from ..data.whole_files import destination
+from ..errors import FileError
+from .files import read_tensors, write_tensors
+
+if TYPE_CHECKING:
+    from .altsvm import AltSVM
+
+FORMAT = "rather-checkpoint-2"
+FREE = {"max_iter", "tol", "n_threads", "verbose", "callback", "checkpoint", "warm_start"}  # may differ on resuming
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a checkpoint holds: the regularisation that was settled on, and where the rounds had got to."""
+
+    path: Path
+    tensors: dict[str, Any]
+    reg: float
+    bias_reg: float
+    rank: int
+    cv_results: list[dict[str, float]]
+    history: list[dict[str, float]]
+
+    def resume(self, solver: Any) -> list[dict[str, float]]:
+        """Bring a solver to where the file was written; returns the history up to there."""
+        problem = solver.problem
+        expected = {"U": problem.U, "V": problem.V, **solver.state()}
+        fits = set(self.tensors) == set(expected) and all(
+            self.tensors[n].shape == t.shape and self.tensors[n].dtype == t.dtype for n, t in expected.items()
+        )
+        if not fits:
+            raise _damaged(self.path)
+        problem.U[:], problem.V[:] = self.tensors["U"], self.tensors["V"]
+        solver.restore(self.tensors, len(self.history))
+        return self.history
+
+
+class Checkpoint:
+    """A file that a fit of the same data with the same parameters can go on from."""
+
+    def __init__(self, path: str | Path, model: AltSVM, comparisons: Comparisons) -> None:
+        self.path = destination(path)
+        kept = {k: v for k, v in model.get_params().items() if k not in FREE}
+        self._params = json.dumps(kept, sort_keys=True, default=lambda value: value.item())  # numpy's numbers
+        self._data = fingerprint(comparisons)
+
+    def write(self, solver: Any, cv_results: list[dict[str, float]], history: list[dict[str, float]]) -> None:
+        problem = solver.problem
+        tensors = {"U": problem.U, "V": problem.V, **solver.state()}
+        tensors = {name: np.ascontiguousarray(t) for name, t in tensors.items()}
+        fit = {
+            "reg": problem.reg, "bias_reg": problem.bias_reg, "rank": problem.rank, "cv_results": cv_results,
+            "history": history,
+        }  # fmt: skip
+        metadata = {"format": FORMAT, "params": self._params, "data": self._data, "fit": json.dumps(fit)}
+        write_tensors(self.path, tensors, metadata)
+
+    def read(self) -> Saved | None:
+        """What the file holds, or None if there is none yet; one of another fit is refused."""
+        if not self.path.exists():
+            return None
+        tensors, metadata = read_tensors(self.path, FORMAT, "checkpoint")
+        for what, own, kept in (
+            ("parameters", self._params, metadata.get("params")),
+            ("data", self._data, metadata.get("data")),
+        ):
+            if own != kept:
+                raise FileError(
+                    f"the checkpoint {str(self.path)!r} was made with other {what}; remove it, or give another path"
+                )
+        try:
+            saved = Saved(self.path, tensors, **json.loads(metadata["fit"]))
+            sound = (
+                all(np.isfinite(t).all() for t in tensors.values())
+                and all({"round", "seconds", "objective", "gap"} <= set(record) for record in saved.history)
+                and 0 < saved.reg < np.inf
+                and 0 < saved.bias_reg < np.inf
+                and isinstance(saved.rank, int)
+                and 0 <= saved.rank <= tensors["U"].shape[1]
+            )
+        except (KeyError, ValueError, TypeError, RecursionError):
+            sound = False
+        if not sound:
+            raise _damaged(self.path)
+        return saved
+
+
+def _damaged(path: Path) -> FileError:
+    return FileError(f"the checkpoint {str(path)!r} is damaged: its parts do not fit together; remove it")
+
+
+def fingerprint(comparisons: Comparisons) -> str:
+    """A hash of ids and comparisons."""
+    h = hashlib.blake2b(digest_size=16)
+    for ids in (comparisons.users, comparisons.items):
+        h.update(ids.tobytes() if ids.dtype == np.int64 else json.dumps(ids.tolist()).encode())
+    parts: list[Any] = []
+    if comparisons.written:
+        p = comparisons.pairs()
+        parts += [p.user, p.winner, p.loser, p.weight]
+    elif (r := comparisons.levels) is not None:
+        parts += [r.user, r.item, r.rating]
+    for array in parts:
+        h.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
+    return h.hexdigest()

@@ -1,0 +1,175 @@
+"""Convex: the paper's convex program, solved to a proven gap."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ..data.comparisons import as_comparisons
+from ..errors import InputError, check_fit_params, number
+from ..solving import start
+from ..solving.exposure import Exposure
+from ..solving.growth import FIRST_RANK, Growing
+from .lowrank import LowRank, rule_factor
+from .rounds import run_rounds
+
+
+class Convex(LowRank):
+    """Personal rankings from comparisons, by a convex program: no rank to choose, no local optima.
+
+    With ``lam``, the paper's constrained program over all score matrices X (users x items) and item biases b,
+
+        min  sum_t w_t L(s_ij - s_ik) + 1/2 sum_j beta_j b_j^2      s.t. |X|_* <= sqrt(lam n_users n_items)
+
+    and without it the regularised one,
+
+        min  sum_t w_t L(s_ij - s_ik) + reg |X|_* + 1/2 sum_j beta_j b_j^2,          s_ij = X_ij + b_j
+
+    over all comparisons t = "user i would rather have j than k" of weight w_t. |X|_* is the nuclear norm, the sum of
+    the singular values of X, with the rows and columns scaled by the square roots of the shapes of the ridges of
+    :class:`AltSVM`. So the second program is AltSVM's, freed of its limit on the rank; with the logistic loss it is
+    the penalised likelihood of the Bradley-Terry-Luce model. ``Convex.plain(lam=...)`` is the paper's to the letter.
+
+    X is kept as the product of two thin factors. Rounds of Newton steps on them alternate with a few singular vectors
+    of the sparse gradient, which prove how far the objective is from the optimum and say in which directions the
+    factors must grow (docs/mathematics.md).
+
+    Parameters
+    ----------
+    lam : float, optional
+        The constrained program. For a matrix of rank r whose entries have the mean square a, lam = r a is enough;
+        what predicts best is less. Scores of comparisons from ratings come out small with the hinge losses: try 0.01 to
+        1. Where lam is so large that the constraint does not bind, there is little to prove and no convergence.
+    reg : float, optional
+        The regularised program. Neither: the rule of ``AltSVM``. One chosen on held-out data is
+        ``AltSVM(reg="cv").fit(...).reg_``.
+    loss : {"squared_hinge", "hinge", "logistic"}
+        max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
+    bias, item_power, user_power, balance, exposure
+        As in :class:`AltSVM`.
+    max_iter : int
+        Rounds (each a growth of the factors and five Newton steps on both) at most.
+    tol : float
+        Stop once the objective is proven to be at most this share above the optimum. Single precision limits it to
+        about 1e-5. The hinge, which is smoothed to descend on, may need more rounds than it is given.
+    n_threads : int, optional
+        All cores by default; the result is the same with any number.
+    seed : int
+    verbose : bool
+        Show a progress bar.
+    callback : callable, optional
+        Called after every round with (model, record); returning True stops the fit.
+
+    Attributes
+    ----------
+    user_factors_, item_factors_, item_bias_, users_, items_
+        See :class:`FactorModel` and :class:`Model`. The factors have as many columns, ``rank_``, as it took; those that
+        hold next to nothing are dropped between rounds.
+    reg_, bias_reg_ : float
+        With ``lam``, ``reg_`` is the multiplier of the constraint: with it the regularised program has the same
+        optimum.
+    history_ : list of dict
+        One record per round: round, seconds since the beginning, objective, lower_bound, gap and rank. The gap is
+        certified: (objective - lower_bound) / objective.
+    converged_, interrupted_ : bool
+        Whether the last gap was within ``tol``; whether Ctrl-C ended the fit early.
+
+    References
+    ----------
+    D. Park, J. Neeman, J. Zhang, S. Sanghavi, I. Dhillon: Preference Completion: Large-scale Collaborative Ranking from
+    Pairwise Comparisons. ICML 2015 (equation 2). — S. Laue: A Hybrid Algorithm for Convex Semidefinite Optimization.
+    ICML 2012.
+
+    Examples
+    --------
+    >>> import rather
+    >>> world = rather.simulate(n_users=100, n_items=30, rank=2, per_user=40, seed=0)
+    >>> model = rather.Convex().fit(world.comparisons)
+    >>> proof = model.certificate()
+    >>> proof.lower_bound <= proof.objective and proof.relative_gap <= 1e-3
+    True
+    """
+
+    def __init__(
+        self,
+        lam: float | None = None,
+        reg: float | None = None,
+        loss: str = "squared_hinge",
+        bias: bool | float = True,
+        item_power: float = 0.5,
+        user_power: float = 0.0,
+        balance: float | None = None,
+        exposure: bool | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        n_threads: int | None = None,
+        seed: int = 0,
+        verbose: bool = False,
+        callback: Callable[[Any, dict[str, float]], Any] | None = None,
+    ) -> None:
+        self._store_params(locals())
+
+    @classmethod
+    def plain(cls, lam: float, **params: Any) -> Convex:
+        """The paper's program to the letter: no bias, the plain nuclear norm, all comparisons alike."""
+        published: dict[str, Any] = {
+            "bias": False,
+            "item_power": 0.0,
+            "user_power": 0.0,
+            "balance": 0.0,
+            "exposure": False,
+        }
+        return cls(**{**published, **params, "lam": lam})
+
+    def fit(self, comparisons: Any, y: Any = None) -> Convex:
+        """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1."""
+        self._check_params()
+        began = time.perf_counter()
+        comparisons = as_comparisons(comparisons, y)
+        n, m = comparisons.n_users, comparisons.n_items
+        radius = None if self.lam is None else math.sqrt(self.lam * n * m)
+        scaled, self.user_rule_ = self._scales(comparisons)
+        factor = rule_factor(comparisons) if self.reg is None else None
+        exposed = self._exposure(comparisons)
+        problem = self._problem(comparisons.store, scaled, exposed, min(FIRST_RANK, n, m), factor)
+        start.spectral(problem, self.seed)
+        solver = Growing(problem, self.seed, radius)
+        self.loss_ = self.loss
+        self._set_data(comparisons)
+
+        def one_round() -> dict[str, float]:
+            record = solver.round()
+            self._take(solver, exposed)
+            return record
+
+        self._take(solver, exposed)
+        self._set_calibration(partial(self._calibrate, comparisons))
+        run_rounds(self, one_round, began, tol=self.tol)
+        solver.trim()
+        self._take(solver, exposed)
+        return self
+
+    def _take(self, solver: Growing, exposed: Exposure | None) -> None:
+        """The factors as they are now, and what is known about them."""
+        self._proof = solver.proof if solver.rounds_done else None
+        self._set_factors(*solver.factors)
+        self._set_prior(exposed, solver.coefficients)
+        self.reg_, self.bias_reg_ = solver.proof.limit, solver.problem.bias_reg
+
+    def _twin(self) -> Convex:
+        """The same program with the multiplier for its penalty, to be fitted to other data."""
+        settled = {"lam": None, "reg": self.reg_, "bias": self.bias_reg_ if self.bias is not False else False}
+        return Convex(
+            **{**self.get_params(), "verbose": False, "callback": None, "tol": max(self.tol, 0.01), **settled}
+        )
+
+    def _check_params(self) -> None:
+        if self.lam is not None and self.reg is not None:
+            raise InputError("lam poses the constrained program and reg the regularised one; give one of them")
+        if self.lam is not None:
+            number("lam", self.lam, above=0, at_most=1e30)
+        self._check_problem()
+        check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)

@@ -1,0 +1,124 @@
+"""Newcomers: a vector solved from a few answers, without fitting again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from ..data.ids import Codes
+from ..errors import InputError
+from ..native import LOSSES, FloatArray, core, factor
+from ..solving.exposure import Exposure, person_features
+from ..solving.problem import Problem, Scales, UserRule
+from .factors import FactorModel
+from .person import Person
+
+PRIOR = "exposure_parts", "exposure_coefficients"
+
+
+class FoldInModel(FactorModel):
+    """A factor model trained on a loss of comparisons, which a newcomer's answers can be measured by as well."""
+
+    UNKNOWN_USER = "use fold_in(...) to add a person from a few answers"
+
+    loss_: str
+    reg_: float
+    user_rule_: UserRule
+    prior_: tuple[FloatArray, FloatArray] | None = None  # what a newcomer's prior mean is made of; see _set_prior
+
+    @property
+    def exposure_(self) -> bool:
+        """Whether the model learned from which items people met as well (see ``exposure``)."""
+        self._require_fit()
+        return self.prior_ is not None
+
+    def fold_in(self, answers: Sequence[tuple[Any, Any]]) -> Person:
+        """A newcomer from a few answers, each (winner, loser), without fitting again.
+
+        One convex problem in the newcomer's vector alone, the same as a user has in ``fit``: with the items fixed,
+        minimise the loss of the answers plus the user's ridge. No answers give the global ranking.
+        """
+        self._require_fit()
+        if isinstance(answers, str) or not isinstance(answers, Iterable):
+            raise InputError(f"the answers are {answers!r}; they must be a list of pairs (winner, loser)")
+        pairs = list(answers)
+        for n, pair in enumerate(pairs):
+            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+                raise InputError(f"answer {n} is {pair!r}; it must be a pair (winner, loser)")
+        flat = self._item_codes([w for w, _ in pairs] + [x for _, x in pairs]) if pairs else np.empty(0, np.int32)
+        winner, loser = flat[: len(pairs)].copy(), flat[len(pairs) :].copy()
+        same = np.flatnonzero(winner == loser)
+        if len(same):
+            raise InputError(f"answer {same[0]} compares item {pairs[same[0]][0]!r} with itself")
+        return Person(self, self._solve_newcomer(winner, loser), pairs)
+
+    def _solve_newcomer(self, winner: Codes, loser: Codes) -> FloatArray:
+        u = factor(1, self.rank_ + 1)
+        u[:, self.rank_] = 1.0
+        if not len(winner) or not self.rank_:
+            return u
+        # Only the items that occur matter: number them 0, 1, ... and take their rows of V.
+        items, codes = np.unique(np.concatenate((winner, loser)), return_inverse=True)
+        codes = codes.reshape(-1).astype(np.int32)
+        w, x = codes[: len(winner)].copy(), codes[len(winner) :].copy()
+        store = core.store_from_pairs(1, len(items), np.zeros(len(w), np.int32), w, x, None, None, 1)
+        rule, ones = self.user_rule_, np.ones(len(items), np.float32)
+        scaled = Scales(rule.ridge_shape(np.array([len(items)])), ones, rule.weight(np.array([len(w)])))
+        problem = Problem(store, rank=self.rank_, loss=self.loss_, bias=True, scales=scaled, n_threads=1)
+        problem.V[:] = self.V_[items]
+        problem.set_reg(self.reg_, 1.0)
+        if self.prior_ is not None:
+            parts, coefficients = self.prior_
+            problem.user_mean = factor(1, self.rank_ + 1)
+            problem.user_mean[:, : self.rank_] = person_features(parts, items) @ coefficients
+            problem.U[:, : self.rank_] = problem.user_mean[:, : self.rank_]
+        solve_users(problem)
+        return problem.U
+
+    def _set_prior(self, exposed: Exposure | None, coefficients: FloatArray | None) -> None:
+        """Keep what a person's prior mean is computed from: parts of their features, one row an item, and A."""
+        self.prior_ = None
+        if exposed is not None and coefficients is not None:
+            self.prior_ = exposed.parts[:, : exposed.k], coefficients[:, : self.rank_]
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def _tensors(self) -> dict[str, Any]:
+        prior = {} if self.prior_ is None else dict(zip(PRIOR, self.prior_, strict=True))
+        return super()._tensors() | prior
+
+    def _about(self) -> dict[str, Any]:
+        return {"loss": self.loss_, "reg": self.reg_, "user_rule": asdict(self.user_rule_)}
+
+    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
+        rule = UserRule(**{name: float(value) for name, value in about["user_rule"].items()})
+        self.loss_, self.reg_, self.user_rule_ = about["loss"], float(about["reg"]), rule
+        if PRIOR[0] in tensors:
+            self.prior_ = parts, coefficients = tensors[PRIOR[0]], tensors[PRIOR[1]]
+            sound = (
+                parts.dtype == coefficients.dtype == np.float32
+                and parts.ndim == coefficients.ndim == 2
+                and parts.shape == (len(self.items_), coefficients.shape[0])
+                and coefficients.shape[1] == tensors["user_factors"].shape[1]
+                and all((np.abs(a) < 1e15).all() for a in (parts, coefficients))
+            )
+            if not sound:
+                return False
+        return (
+            super()._restore(tensors, about)
+            and self.loss_ in LOSSES
+            and 0 < self.reg_ < float(np.finfo(np.float32).max)
+            and 0 <= rule.balance <= 1
+            and 0 <= rule.power <= 2
+            and 1 <= rule.typical < np.inf
+        )
+
+
+def solve_users(problem: Problem) -> None:
+    """Solve every user's convex problem to the accuracy of single precision; a hinge by tightening its smoothing."""
+    for delta in (2.0**-k for k in range(0, 12, 2)) if problem.loss == LOSSES["hinge"] else (0.0,):
+        problem.delta = delta
+        problem.user_step(newton_steps=50, cg_steps=max(20, problem.rank), cg_tol=0.01, grad_tol=1e-5)

@@ -1,0 +1,359 @@
+"""LCR: a smooth mixture of low-rank models, each for a neighbourhood of users and items (Lee et al., WWW 2014)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..data.comparisons import as_comparisons
+from ..data.ids import Codes
+from ..errors import check_fit_params, number, one_of
+from ..models.calibration import calibrate
+from ..models.estimator import Estimator
+from ..models.factors import with_bias
+from ..models.model import Model
+from ..models.rounds import run_rounds
+from ..native import GAP_LOSSES, FloatArray, core, factor, threads
+from ..solving.lbfgs import LBFGS
+from ..solving.newton import Newton
+from ..solving.problem import Problem
+from .gaps import gap_problem, require_gaps
+
+BASE_ROUNDS = 8
+LEAST_WEIGHT = 1e-6  # a kernel below it counts as 0
+BLOCK = 2**22  # scores at a time in lists
+
+
+class LCR(Estimator, Model):
+    """Local collaborative ranking: the matrix of scores is of low rank near each of a few anchor points.
+
+    An anchor t is a (user, item) drawn from the ratings. Each has a low-rank model of its own,
+    g_t(i, j) = u_i^t . v_j^t + b_j^t, and a score is their average, weighted by how near i and j are to the anchor's:
+
+        s_ij = sum_t w_t(i) w_t(j) g_t(i, j) / sum_t w_t(i) w_t(j),     w_t(i) = max(0, 1 - (d(i, i_t) / bandwidth)^2)
+
+    where the distance of users is d(i, i') = 2/pi arccos(cosine of their vectors in a base model), that of items the
+    same. Minimises the pairwise ranking loss of all local models jointly,
+
+        sum_i N_i^-1/2 sum_(j,k): r_ij > r_ik  L(s_ij - s_ik, r_ij - r_ik)  +  ridges of all u_i^t, v_j^t and b_j^t
+
+    which is the paper's global risk for ranking, each user's N_i pairs weighted by one factor. (Pairs that were written
+    down, by ``Comparisons.split`` for instance, are used as they are.)
+
+    Different from the paper's program: it uses plain gradient steps from a random start with a step size to be tuned;
+    this uses L-BFGS on all factors at once, from the base model, so that the objective never rises. The base model
+    is not a factorisation of the ratings but the minimiser of the same loss with one model for everybody (an
+    incomplete SVD of the ratings, up to an offset per user, for "squared_difference"). Local models have a bias. Where
+    no anchor is near a user and an item, the score is the base model's; the paper leaves that open.
+
+    Parameters
+    ----------
+    anchors : int
+        Local models.
+    rank : int
+        Length of the vectors, of each local model and of the base model.
+    bandwidth : float
+        Of the kernels; 1 is the distance of vectors at a right angle, 2 of opposite ones. The paper has 0.8; held-out
+        training data prefer 2, with which every local model has some weight nearly everywhere.
+    loss : {"gap_times_logistic", "gap_logistic", "squared_difference"}
+        With x the difference of the scores and g > 0 that of the ratings: g log(1 + e^-x), log(1 + e^(g - x)) or
+        (x - g)^2, the paper's multiplicative and additive log-loss and squared loss. The last also counts pairs rated
+        the same, as a difference of 0.
+    reg : float, optional
+        The ridge of the base model. None: the rule of ``AltSVM``. That of the local models is the same times the
+        average over the data of sum_t a_t^2, where a_t are the weights in s_ij = sum_t a_t g_t(i, j).
+    max_iter : int
+        L-BFGS steps at most.
+    tol : float
+        Stop once a step lowers the objective by at most this share.
+    n_threads : int, optional
+        All cores by default; the result is the same with any number.
+    seed : int
+        Of the anchors.
+    verbose : bool
+        Show a progress bar.
+    callback : callable, optional
+        Called after every step with (model, record); returning True stops the fit.
+
+    Attributes
+    ----------
+    users_, items_
+        See :class:`Model`.
+    anchors_ : list of (user, item)
+    reg_ : float
+    history_ : list of dict
+        One record per step: round, seconds since the beginning, objective, gap.
+    converged_, interrupted_ : bool
+
+    References
+    ----------
+    J. Lee, S. Bengio, S. Kim, G. Lebanon, Y. Singer: Local Collaborative Ranking. WWW 2014.
+
+    Examples
+    --------
+    >>> import rather
+    >>> stars = {"user": list("aaabbbccc"), "item": list("xyzxyzxyz"), "rating": [5, 3, 1, 1, 3, 5, 4, 2, 1]}
+    >>> model = rather.LCR(anchors=2, rank=1).fit(rather.Comparisons.from_ratings(stars))
+    >>> [row.item for row in model.rank("a")]
+    ['x', 'y', 'z']
+    """
+
+    def __init__(
+        self,
+        anchors: int = 10,
+        rank: int = 10,
+        bandwidth: float = 2.0,
+        loss: str = "gap_times_logistic",
+        reg: float | None = None,
+        max_iter: int = 50,
+        tol: float = 1e-4,
+        n_threads: int | None = None,
+        seed: int = 0,
+        verbose: bool = False,
+        callback: Callable[[Any, dict[str, float]], Any] | None = None,
+    ) -> None:
+        self._store_params(locals())
+
+    # Rows of _U and _V are the local models' vectors and biases times the weights, side by side: a product of rows is
+    # the numerator of a score. That of _near_users and _near_items, the weights alone, is the denominator.
+    _U: FloatArray
+    _V: FloatArray
+    _near_users: FloatArray
+    _near_items: FloatArray
+    _base: tuple[FloatArray, FloatArray]
+    _anchors: Codes
+    rank_: int
+
+    def fit(self, comparisons: Any, y: Any = None) -> LCR:
+        """Fit to :class:`Comparisons` with ratings behind them."""
+        number("anchors", self.anchors, at_least=1, at_most=4096, integer=True)
+        number("rank", self._rank, at_least=1, at_most=4096, integer=True)
+        number("bandwidth", self.bandwidth, at_least=0.01, at_most=100)
+        one_of("loss", self.loss, GAP_LOSSES)
+        check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)
+        n_threads = threads(self.n_threads)
+        began = time.perf_counter()
+        comparisons = as_comparisons(comparisons, y)
+        require_gaps(comparisons, "LCR")
+        base = gap_problem(
+            comparisons, rank=int(self._rank), loss=self.loss, reg=self.reg, item_power=0.5, balance=0.5,
+            n_threads=n_threads, seed=self.seed,
+        )  # fmt: skip
+        solver = Newton(base, self.seed)
+        for _ in range(BASE_ROUNDS):
+            solver.round()
+        self.reg_, self.rank_ = base.reg, base.rank
+        self._set_data(comparisons)
+        self._base = base.U, base.V
+        self._anchors = _draw_anchors(base.store, int(self.anchors), self.seed)
+        self._near_users, self._near_items = (
+            _kernel(vectors[:, : base.rank], anchors, float(self.bandwidth), n_threads)
+            for vectors, anchors in zip(self._base, self._anchors.T, strict=True)
+        )
+        local = LocalModels(base, self._near_users, self._near_items, len(self._anchors))
+        self._U, self._V = local.U, local.V
+        descent = LBFGS(local.value_and_gradient, local.start())
+        twin = LCR(**{**self.get_params(), "reg": self.reg_, "verbose": False, "callback": None})
+        self._set_calibration(partial(calibrate, twin, comparisons, self.seed))
+
+        def step() -> dict[str, float]:
+            try:
+                return descent.round()
+            finally:
+                local.place(descent.x)  # a trial that was interrupted, or not lower, had moved the factors
+
+        run_rounds(self, step, began, tol=self.tol)
+        return self
+
+    @property
+    def anchors_(self) -> list[tuple[Any, Any]]:
+        return [(self.users_[i], self.items_[j]) for i, j in self._anchors]
+
+    # -- what a model says --------------------------------------------------------------------------------------
+
+    def _score_codes(self, u: Codes, j: Codes) -> FloatArray:
+        def products(A: FloatArray, B: FloatArray) -> FloatArray:
+            out = np.empty(len(u), np.float32)
+            core.score_pairs(A, u, B, j, out, threads(self.n_threads))
+            return out
+
+        weight = products(self._near_users, self._near_items)
+        near = weight > 0
+        scores = products(*self._base)
+        scores[near] = products(self._U, self._V)[near] / weight[near]
+        return scores
+
+    def _best(self, u: Codes, k: int, excluded: Any) -> tuple[Any, ...]:
+        n = len(self.items_)
+        items = np.arange(n, dtype=np.int32)
+        size = max(1, BLOCK // n)
+        parts = []
+        for first in range(0, max(len(u), 1), size):
+            rows = u[first : first + size]
+            score = self._score_codes(np.repeat(rows, n), np.tile(items, len(rows)))
+            if excluded is not None:
+                start, gone = excluded
+                counts = np.diff(start[first : first + len(rows) + 1])
+                who = np.repeat(np.arange(len(rows)), counts)
+                score[who * n + gone[start[first] : start[first + len(rows)]]] = -np.inf
+            order = np.empty(len(score), np.int64)
+            core.order_rows(np.arange(len(rows) + 1) * n, score, order, threads(self.n_threads))
+            top = order.reshape(len(rows), n)[:, :k]
+            query, place = np.nonzero(score[top] > -np.inf)
+            found = top[query, place]
+            parts.append((query + first, items[found % n], score[found], place + 1))
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def _tensors(self) -> dict[str, Any]:
+        q, r, (U, V) = len(self._anchors), self.rank_, self._base
+        return {
+            "anchors": self._anchors,
+            "near_users": self._near_users[:, :q],
+            "near_items": self._near_items[:, :q],
+            "local_users": self._U[:, : q * (r + 1)],
+            "local_items": self._V[:, : q * (r + 1)],
+            "base_users": U[:, :r],
+            "base_items": V[:, :r],
+            "base_bias": V[:, r],
+        }
+
+    def _about(self) -> dict[str, Any]:
+        return {"reg": self.reg_}
+
+    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
+        n_users, n_items = len(self.users_), len(self.items_)
+        anchors = tensors["anchors"]
+        q, r = len(anchors), tensors["base_users"].shape[1]
+        shapes = {
+            "near_users": (n_users, q),
+            "near_items": (n_items, q),
+            "local_users": (n_users, q * (r + 1)),
+            "local_items": (n_items, q * (r + 1)),
+            "base_users": (n_users, r),
+            "base_items": (n_items, r),
+            "base_bias": (n_items,),
+        }
+        sound = (
+            anchors.dtype == np.int32
+            and q >= 1
+            and anchors.shape == (q, 2)
+            and bool((anchors >= 0).all() and (anchors < (n_users, n_items)).all())
+            and all(tensors[name].dtype == np.float32 and tensors[name].shape == shapes[name] for name in shapes)
+            and all((np.abs(tensors[name]) < 1e15).all() for name in shapes)  # and so finite, and their products too
+            and all(_is_weight(tensors[name]).all() for name in ("near_users", "near_items"))
+            and 0 < float(about["reg"]) < np.inf
+        )
+        if sound:
+            self.reg_, self.rank_, self._anchors = float(about["reg"]), r, anchors
+            self._base = with_bias(tensors["base_users"], tensors["base_items"], tensors["base_bias"])
+            self._near_users, self._near_items = _padded(tensors["near_users"]), _padded(tensors["near_items"])
+            self._U, self._V = _padded(tensors["local_users"]), _padded(tensors["local_items"])
+        return sound
+
+
+class LocalModels:
+    """The local models as one function of one vector x.
+
+    x holds the vectors u_i^t, then the vectors v_j^t with the biases b_j^t, each times the square root of its ridge:
+    the objective is the loss plus |x|^2 / 2. The start and the data are those of the base problem.
+    """
+
+    def __init__(self, base: Problem, near_users: FloatArray, near_items: FloatArray, n_anchors: int) -> None:
+        self.base = base
+        store, q, r = base.store, n_anchors, base.rank
+        columns = q * (r + 1)
+        self.U, self.V = factor(store.n_users, columns), factor(store.n_items, columns)
+        self._U_slopes, self._V_slopes = np.empty_like(self.U), np.empty_like(self.V)
+
+        weight, squares = self._products(near_users, near_items), self._products(near_users**2, near_items**2)
+        near = weight > 0
+        self._inverse = np.divide(1, weight, out=np.zeros_like(weight), where=near)
+        share = float((squares[near] * self._inverse[near] ** 2).mean(dtype=np.float64)) if near.any() else 1.0
+        self._elsewhere = np.where(near, np.float32(0), self._products(base.U, base.V))
+
+        item_ridge = np.column_stack((np.repeat(base.q[:, None], r, axis=1), base.beta))
+        self._user_root = np.sqrt(np.float32(share) * base.p)[:, None, None]
+        self._item_root = np.sqrt(np.float32(share) * item_ridge)[:, None, :]
+        self._near_users, self._near_items = near_users[:, :q, None], near_items[:, :q, None]
+        # Rows of U and V by anchor; the bias is against the user's weight alone.
+        self._by_anchor(self.U)[:, :, r] = near_users[:, :q]
+
+    def start(self) -> FloatArray:
+        """Every local model at the base model, where it has any weight."""
+        r = self.base.rank
+        U = (self._near_users > 0) * self._user_root * self.base.U[:, None, :r]
+        V = (self._near_items > 0) * self._item_root * self.base.V[:, None, : r + 1]
+        return np.concatenate((U.ravel(), V.ravel()))
+
+    def place(self, x: FloatArray) -> None:
+        """U and V from x."""
+        U, V = self._split(x)
+        np.multiply(U, self._near_users / self._user_root, out=self._by_anchor(self.U)[:, :, :-1])
+        np.multiply(V, self._near_items / self._item_root, out=self._by_anchor(self.V))
+
+    def value_and_gradient(self, x: FloatArray) -> tuple[float, FloatArray]:
+        base = self.base
+        self.place(x)
+        core.scores(base.store, self.U, self.V, base.m, base.n_threads)
+        base.m *= self._inverse
+        base.m += self._elsewhere
+        value = base.evaluate() + 0.5 * float(np.square(x, dtype=np.float64).sum())
+        slopes = base.c * self._inverse
+        core.user_products(base.store, slopes, self.V, self._U_slopes, base.n_threads)
+        core.item_products(base.store, slopes, self.U, self._V_slopes, base.n_threads)
+        gradient = x.copy()
+        U, V = self._split(gradient)
+        U += self._by_anchor(self._U_slopes)[:, :, :-1] * (self._near_users / self._user_root)
+        V += self._by_anchor(self._V_slopes) * (self._near_items / self._item_root)
+        return value, gradient
+
+    def _products(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        """A row of A times one of B, for every (user, item seen)."""
+        out = np.empty(self.base.store.n_entries, np.float32)
+        core.scores(self.base.store, A, B, out, self.base.n_threads)
+        return out
+
+    def _by_anchor(self, A: FloatArray) -> FloatArray:
+        """A view of the rows of a packed matrix as one row of r + 1 numbers per anchor."""
+        q, width = self._near_users.shape[1], self.base.rank + 1
+        return A[:, : q * width].reshape(len(A), q, width)
+
+    def _split(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        store, q, r = self.base.store, self._near_users.shape[1], self.base.rank
+        users = store.n_users * q * r
+        return x[:users].reshape(-1, q, r), x[users:].reshape(-1, q, r + 1)
+
+
+def _is_weight(near: FloatArray) -> Any:
+    """Whether quotients by products of these are finite for factors that a file may hold."""
+    return (near == 0) | ((near >= LEAST_WEIGHT) & (near <= 1))
+
+
+def _draw_anchors(store: Any, n: int, seed: int) -> Codes:
+    """(user, item) codes of n entries of the store, or of all if there are fewer."""
+    entry = np.random.default_rng(seed).permutation(store.n_entries)[:n]
+    user = np.searchsorted(store.start, entry, side="right") - 1
+    return np.column_stack((user, store.item[entry])).astype(np.int32)
+
+
+def _kernel(vectors: FloatArray, anchors: Codes, bandwidth: float, n_threads: int) -> FloatArray:
+    """The weight of every row near every anchor's row. A vector of zeros is at a right angle to everything."""
+    unit = _padded(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-30))
+    cosine = np.empty(len(unit) * len(anchors), np.float32)
+    rows, columns = np.repeat(np.arange(len(unit), dtype=np.int32), len(anchors)), np.tile(anchors, len(unit))
+    core.score_pairs(unit, rows, unit, columns, cosine, n_threads)
+    distance = 2 / np.pi * np.arccos(np.clip(cosine, -1, 1))
+    weight = 1 - (distance / np.float32(bandwidth)) ** 2
+    return _padded(np.where(weight >= LEAST_WEIGHT, weight, 0).reshape(len(unit), -1))
+
+
+def _padded(A: Any) -> FloatArray:
+    out = factor(*A.shape)
+    out[:, : A.shape[1]] = A
+    return out

@@ -1,0 +1,115 @@
+"""What stochastic gradient methods share: the parameters of the steps, the random start, and rounds until done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..data.comparisons import Comparisons, as_comparisons
+from ..data.rows import Clicks, row_starts
+from ..errors import InputError, check_fit_params, number
+from ..models.calibration import calibrate
+from ..models.estimator import Estimator
+from ..models.factors import FactorModel
+from ..models.rounds import run_rounds
+from ..native import FloatArray, core, factor, threads
+
+UPDATES_A_ROW = 50  # a round moves the row of a user or an item about this often at least
+
+
+class Stochastic(Estimator, FactorModel):
+    """A factor model fitted by rounds of random steps of length step / (1 + decay t), t the rounds done.
+
+    A kind says in ``_begin`` what the factors start from and what one round does to them. With several threads the
+    steps race without locks, and the result varies from run to run; with ``n_threads=1`` the seed decides it.
+    """
+
+    _reg_by_rule = True  # whether reg may be None
+    reg: Any
+    step: float
+    decay: float
+    max_iter: int
+    tol: float = 0.0  # a round of a method that samples its objective too can only seem to change nothing
+    seed: int
+    verbose: bool
+    callback: Callable[[Any, dict[str, float]], Any] | None
+
+    def _begin(self, comparisons: Comparisons) -> Callable[[], float]:
+        """Set the factors to the start; the function returned makes a round and says what the objective is."""
+        raise NotImplementedError
+
+    def fit(self, comparisons: Any, y: Any = None) -> Any:
+        """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1."""
+        self._check_params()
+        began = time.perf_counter()
+        comparisons = as_comparisons(comparisons, y)
+        if not len(comparisons):
+            raise InputError(f"there is nothing for {type(self).__name__} to draw: this part holds no comparisons")
+        make_round = self._begin(comparisons)
+        self._set_data(comparisons)
+        self.history_: list[dict[str, float]] = []
+
+        def one_round() -> dict[str, float]:
+            objective = make_round()
+            gap = abs(1 - self.history_[-1]["objective"] / objective) if self.history_ and objective else 1.0
+            return {"objective": objective, "gap": gap}
+
+        settled = {"verbose": False, "callback": None, "reg": getattr(self, "reg_", self.reg)}
+        twin = type(self)(**{**self.get_params(), **settled})
+        self._set_calibration(partial(calibrate, twin, comparisons, self.seed))
+        run_rounds(
+            self, one_round, began, tol=self.tol, advice=f"the steps are too long; try a step smaller than {self.step}"
+        )
+        return self
+
+    def _pass(self, p: FloatArray, q: FloatArray, updates: int) -> Any:
+        """The next round's steps for the core: its ridges a step, its step lengths and its random stream."""
+        done = len(self.history_)
+        stream = int(np.random.SeedSequence((self.seed, done)).generate_state(1, np.uint64)[0])
+        return core.Pass(
+            p, q, self.U_, self.V_, self.rank_, self.step, self.decay, done, updates, stream, threads(self.n_threads)
+        )
+
+    def _start(self, comparisons: Comparisons, bias: bool) -> None:
+        """Factors of small random numbers, their products of the order of 0.01."""
+        rank, rng = int(self.get_params()["rank"]), np.random.default_rng(self.seed)
+        U, V = factor(comparisons.n_users, rank + 1), factor(comparisons.n_items, rank + 1)
+        for A in (U, V):
+            A[:, :rank] = rng.standard_normal((len(A), rank), dtype=np.float32) * np.float32(0.1 / np.sqrt(rank))
+        U[:, rank] = float(bias)
+        self._set_factors(U, V, rank)
+
+    def _ridge(self, users: Any, items: Any) -> float:
+        """1/2 sum_i p_i |u_i|^2 + 1/2 sum_j q_j (|v_j|^2 + b_j^2)."""
+        squares = [np.einsum("ij,ij->i", A, A) for A in (self.user_factors_, self.V_)]  # V_ is padded with zeros
+        return 0.5 * float(users @ squares[0] + items @ squares[1])
+
+    def _check_params(self) -> None:
+        number("rank", self.get_params()["rank"], at_least=1, at_most=4096, integer=True)
+        if self.reg is None and not self._reg_by_rule:
+            number("reg", self.reg)
+        number("step", self.step, above=0, at_most=1e30)
+        number("decay", self.decay, at_least=0, at_most=1e30)
+        check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)
+        threads(self.n_threads)
+
+
+def at_least_a_round(comparisons: Comparisons, updates: int) -> int:
+    """The updates of a round: those asked for, or a number that moves every row, if that is more."""
+    return max(updates, UPDATES_A_ROW * (comparisons.n_users + comparisons.n_items))
+
+
+def counts(comparisons: Comparisons) -> tuple[Any, Any]:
+    """In how many comparisons every user and every item takes part."""
+    users, items = np.empty(comparisons.n_users), np.empty(comparisons.n_items)
+    core.count_comparisons(comparisons.store, users, items)
+    return users, items
+
+
+def click_rows(clicks: Clicks, comparisons: Comparisons) -> Any:
+    """The clicks as the core wants them."""
+    return core.Clicks(row_starts(clicks.user, comparisons.n_users), clicks.user, clicks.item, comparisons.n_items)

@@ -1,0 +1,168 @@
+"""A proof of how far a fitted model is from the best possible one.
+
+The ridges of the best factors of a matrix X add up to reg |X|_*, the nuclear norm (of X scaled by the shapes of the
+ridges), so that the problem of a factor model is a convex one in disguise, but for the limit on the rank:
+
+    F(X, b) = sum_t w_t L(s_ij - s_ik) + reg |X|_* + 1/2 sum_j beta_j b_j^2,        S = X + 1 b'
+
+By convex duality, for any multiplier tau with tau |G|_2 <= reg (G the gradient of the loss at the model's scores, in
+the same scale, |G|_2 its largest singular value, g_j its column sums),
+
+    min F >= D(tau) = -sum_t w_t L*(tau L'_t) - tau^2 sum_j g_j^2 / (2 beta_j)
+
+and D(1) = F at the optimum. With a constraint |X|_* <= radius in place of the penalty, the bound is
+D(tau) - tau radius |G|_2 for any tau; tau = 1 is the gap of Frank and Wolfe.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.comparisons import Comparisons
+from ..errors import InputError
+from ..native import FloatArray, threads
+from .exposure import Exposure
+from .newton import HINGE_DELTAS
+from .problem import SQUARES, Problem, Scales
+from .spectrum import decompose, gradient, spectral_norm
+
+LANCZOS_TOL = 1e-4
+NO_DATA = (
+    "a model that was read from a file has no certificate: that needs the comparisons it was fitted to; "
+    "ask for it after fit"
+)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far a model is from the global optimum of its convex problem, over all ranks.
+
+    Attributes
+    ----------
+    objective : float
+        The convex problem's at the model's scores. Never more than the factors' own: it takes the best factors of the
+        same scores.
+    lower_bound : float
+        No scores whatever, of any rank, have a smaller objective.
+    gradient_norm : float
+        The largest singular value of the gradient of the loss. At most ``limit`` means that no more rank helps.
+    limit : float
+        What it is to be compared with: reg. (Fits stop a little above it.)
+    nuclear_norm : float
+        Of the personal part of the scores.
+    relative_gap : float
+        (objective - lower_bound) / objective: the objective is at most this share above the smallest possible. It is a
+        bound: where rank or rounds are short of the optimum's it is often much larger than the distance itself, which
+        the lower bound of :class:`Convex` with the same ``reg_`` shows.
+    """
+
+    objective: float
+    lower_bound: float
+    gradient_norm: float
+    limit: float
+    nuclear_norm: float
+
+    @property
+    def relative_gap(self) -> float:
+        """(objective - lower_bound) / objective: the objective is at most this share above the best possible."""
+        return (self.objective - self.lower_bound) / self.objective if self.objective > 0 else 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"objective {self.objective:.6g}, at most {100 * self.relative_gap:.2g} % above the smallest that any "
+            f"rank allows (which is at least {self.lower_bound:.6g}); "
+            f"gradient norm {self.gradient_norm / self.limit:.4f} reg"
+        )
+
+
+@dataclass(frozen=True)
+class Posed:
+    """The problem a model was fitted to, but for the scalars of a fit."""
+
+    comparisons: Comparisons
+    loss: str
+    bias: bool
+    scales: Scales
+    reg: float
+    bias_reg: float
+    delta: float
+    exposed: Exposure | None
+
+    def at(self, model: Any) -> Problem:
+        """The problem at the factors of a model."""
+        problem = Problem(
+            self.comparisons.store, rank=model.rank_, loss=self.loss, bias=self.bias, scales=self.scales,
+            n_threads=(n_threads := threads(model.n_threads)),
+            priors=None if self.exposed is None else self.exposed.priors(self.scales, n_threads),
+        )  # fmt: skip
+        problem.set_reg(self.reg, self.bias_reg)
+        problem.U[:], problem.V[:] = model.U_, model.V_
+        problem.delta = self.delta
+        problem.refresh()
+        return problem
+
+
+class Certified:
+    """A factor model that was fitted to a problem with a convex twin."""
+
+    _posed: Posed | None = None
+    _proof: Certificate | None = None  # that of the last round, of fits that prove as they go
+
+    def _pose(self, comparisons: Comparisons, problem: Problem, exposed: Exposure | None = None) -> None:
+        self._posed = Posed(
+            comparisons, problem.loss_name, problem.bias, problem.scales, problem.reg, problem.bias_reg,
+            HINGE_DELTAS[-1] if problem.loss_name == "hinge" else 0.0, exposed,  # any smoothing gives a bound
+        )  # fmt: skip
+
+    def certificate(self) -> Certificate:
+        """How far the model is, at most, from the best one of any rank on its training data: see :class:`Certificate`.
+
+        Costs about as much as two rounds. It is about the problem with the reg that was used, not about which reg
+        predicts best.
+        """
+        self._require_fit()  # type: ignore[attr-defined]
+        if self._proof is not None:
+            return self._proof
+        if self._posed is None:
+            raise InputError(NO_DATA)
+        return certify(self._posed.at(self))
+
+
+def certify(problem: Problem, radius: float | None = None, tol: float = LANCZOS_TOL) -> Certificate:
+    """The certificate of a problem at its scores (which must be up to date: see ``Problem.refresh``).
+
+    With a ``radius`` the problem is the constrained one; the objective is then that of the factors scaled down to it,
+    if need be (``within``). ``tol`` is the relative accuracy of the gradient's norm.
+    """
+    norm = float(decompose(problem).values.sum())
+    steepest = spectral_norm(gradient(problem), tol)
+    bound = _lower_bound(problem, steepest, radius)
+    if radius is None:
+        objective = problem.true_loss() + problem.reg * norm
+    else:
+        objective = problem.true_loss_at(*within(problem, norm, radius))
+    objective += problem.bias_penalty()
+    return Certificate(objective, min(max(bound, 0.0), objective), steepest, problem.reg, norm)
+
+
+def within(problem: Problem, norm: float, radius: float) -> tuple[FloatArray, FloatArray]:
+    """U and V, scaled down to the radius where the norm exceeds it."""
+    U, V = problem.U.copy(), problem.V.copy()
+    scale = np.float32(np.sqrt(min(1.0, radius / norm))) if norm > 0 else np.float32(1)
+    U[:, : problem.rank] *= scale
+    V[:, : problem.rank] *= scale
+    return U, V
+
+
+def _lower_bound(problem: Problem, steepest: float, radius: float | None) -> float:
+    """D at its best tau where D is a polynomial, else at the largest tau up to 1."""
+    biases = problem.bias_dual()
+    most = np.inf if radius is not None or steepest <= 0 else problem.reg / steepest
+    price = steepest * radius if radius is not None else 0.0
+    tau = min(most, 1.0)
+    if problem.loss_name in SQUARES and (square := problem.loss_value + biases) > 0:
+        tau = min(most, max(2 * problem.loss_value - problem.slope() - price, 0.0) / (2 * square))
+    return problem.dual_value(tau) - tau * price - tau * tau * biases

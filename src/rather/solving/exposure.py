@@ -1,0 +1,104 @@
+"""Which items people compared says something about them, and about the items: people do not rate at random.
+
+Let E_ij = 1 / sqrt(n_i n_j) where user i met item j (n_i items in all, which n_j users met), else 0, and E = P Sigma R'
+its leading singular triples. Items have the features h_j = Sigma R_j, users z_i = the direction of the sum of
+R_j / sqrt(n_j) over the items they met, which is that of P_i Sigma. These are what the prior means of the vectors are
+linear in:
+
+    u_i ~ A' z_i        (v_j, b_j) ~ B' h_j
+
+with the ridges of the model about these means, and ridges on A and B. Items that few have compared learn from those
+that are met by the same people, and people from those who meet the same items.
+
+Where items are handed out rather than chosen, E is as random as its margins allow and none of this holds. So the second
+singular value (the first only says who meets how much) must stand out from that of a random E.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.comparisons import Comparisons
+from ..errors import InputError
+from ..native import FloatArray, core, factor
+from .priors import Prior
+from .problem import Scales
+from .start import singular
+
+FEATURES = 100  # at most
+ITERATIONS = 5
+STRENGTH = 0.5  # of the ridges on A and B; as FEATURES and ITERATIONS, chosen on held-out training ratings
+STANDS_OUT = 1.25  # times the edge of a random spectrum
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """Features of users and items, laid out as factors are, of which the first ``k`` columns count.
+
+    ``parts`` are R_j / sqrt(n_j): a person's features are the direction of the sum over the items they met.
+    """
+
+    users: FloatArray
+    items: FloatArray
+    parts: FloatArray
+    k: int
+
+    def priors(self, scales: Scales, n_threads: int) -> tuple[Prior, Prior]:
+        """The prior means of the users' and of the items' rows."""
+        made = (self.users, scales.user_ridge), (self.items, scales.item_ridge)
+        users, items = (Prior(f, self.k, shape, STRENGTH, n_threads) for f, shape in made)
+        return users, items
+
+
+def person_features(parts: FloatArray, items: Any) -> FloatArray:
+    """The features of someone who met the given items, once each: one row."""
+    return unit_rows(parts[items].sum(axis=0, keepdims=True, dtype=np.float64))
+
+
+def exposure(comparisons: Comparisons, *, wanted: bool | None, seed: int, n_threads: int) -> Exposure | None:
+    """The features of the users and items of comparisons; None where they are not wanted.
+
+    ``wanted=None``: where the spectrum stands out from a random one's.
+    """
+    k = min(FEATURES, comparisons.n_users - 1, comparisons.n_items - 1)
+    if wanted and comparisons.clicks is not None:
+        raise InputError("exposure is for votes and ratings: comparisons from clicks are made of who met what already")
+    if wanted and k < 2:
+        size = f"{comparisons.n_users} and {comparisons.n_items}"
+        raise InputError(f"exposure needs at least 3 users and 3 items, and there are {size}")
+    if wanted is False or k < 2 or comparisons.clicks is not None:
+        return None
+    store = comparisons.store
+    n_i = np.maximum(np.diff(store.start), 1).astype(np.float32)
+    n_j = np.maximum(store.item_count, 1).astype(np.float32)
+    ones = np.ones(store.n_entries, np.float32)
+    entries = np.empty_like(ones)
+    core.scaled(store, ones, 1 / np.sqrt(n_i), 1 / np.sqrt(n_j), entries, n_threads)
+    if wanted is None and not _stands_out(store, entries, seed, n_threads):
+        return None
+    rng = np.random.default_rng(seed)
+    values, _, right = singular(store, entries, columns=k, iterations=ITERATIONS, rng=rng, n_threads=n_threads)
+    parts, items, users = (factor(n, k) for n in (store.n_items, store.n_items, store.n_users))
+    parts[:, :k] = right[:, :k] / np.sqrt(n_j)[:, None]
+    items[:, :k] = right[:, :k] * values
+    core.user_products(store, ones, parts, users, n_threads)
+    return Exposure(unit_rows(users), items, parts, k)
+
+
+def unit_rows(rows: Any) -> FloatArray:
+    """Rows of length 1; rows of zeros stay."""
+    length = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1, keepdims=True))
+    return np.asarray(rows / np.maximum(length, 1e-30), np.float32)
+
+
+def _stands_out(store: Any, entries: FloatArray, seed: int, n_threads: int) -> bool:
+    """Whether the second singular value exceeds the edge of a random matrix with as many entries a row and a column."""
+    few = min(8, store.n_users, store.n_items)
+    rng = np.random.default_rng(seed)
+    values, _, _ = singular(store, entries, columns=few, iterations=ITERATIONS, rng=rng, n_threads=n_threads)
+    met = np.count_nonzero(np.diff(store.start)), np.count_nonzero(store.item_count)
+    edge = sum(np.sqrt(n / max(store.n_entries, 1)) for n in met)
+    return bool(values[1] > STANDS_OUT * edge)

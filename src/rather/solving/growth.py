@@ -1,0 +1,161 @@
+"""Newton's rounds with as much rank as it takes: towards the global optimum, with a certificate at every round."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..native import FloatArray, factor
+from . import start
+from .certificate import Certificate, certify, within
+from .newton import HINGE_DELTAS, Newton
+from .problem import Problem
+from .spectrum import Singular, decompose, gradient, leading, rows_of
+
+FIRST_RANK = 16
+STEPS = 5  # Newton's rounds between two certificates
+NEGLIGIBLE = 1e-4  # columns that hold less than this share of the largest one's singular value are dropped
+LOOSE = 1e-2  # relative accuracy of directions to grow in
+CALMER = 8  # rounds after which reg moves half as far
+LEAST_REG = 1e-9  # of the first one
+COARSEST, FINEST = 0.5, 2.0**-14  # smoothing of the hinge
+
+
+class Growing:
+    """Rounds that grow the factors where the gradient says that it helps, from the second on, and then descend on them.
+
+    Growth adds the leading singular pairs of the gradient beyond those that the factors hold already, as many as
+    exceed reg: the direction a step of Frank and Wolfe would take, several at once. Descent on the factors
+    then does what such steps alone are slow at.
+
+    With a ``radius`` the problem is the constrained one, whose optimum is that of the regularised one for some reg:
+    reg moves from round to round until the nuclear norm is the radius.
+    """
+
+    def __init__(self, problem: Problem, seed: int, radius: float | None = None) -> None:
+        self.newton = Newton(problem, seed)
+        self.radius = radius
+        self.factors = problem.U, problem.V, problem.rank  # of the best scores so far
+        self.coefficients: FloatArray | None = None  # of the users' prior means there
+        if problem.loss_name == "hinge":
+            self.newton.rounds_done = len(HINGE_DELTAS)  # its own schedule knows nothing of gaps
+            problem.delta = COARSEST
+            problem.evaluate()
+        self.first_reg = problem.reg
+        self._norm = 0.0
+        self.proof = Certificate(np.inf, 0.0, 0.0, problem.reg, 0.0)
+        self._last = np.log(problem.reg), 0.0  # log reg of the round before, and that of its norm over the radius
+        self.rounds_done = 0
+
+    @property
+    def problem(self) -> Problem:
+        return self.newton.problem
+
+    def round(self) -> dict[str, float]:
+        """One round. Returns the objective of the convex problem, its lower bound, their relative gap, and the rank."""
+        if self.rounds_done:
+            if self.radius is not None:
+                self._move_reg(self.radius)
+            self._tighten()
+            self._grow()
+        for _ in range(STEPS):
+            self.newton.round()
+        self.rounds_done += 1
+        self.problem.refresh()
+        self._keep(certify(self.problem, self.radius))
+        return {
+            "objective": self.proof.objective, "gap": self.proof.relative_gap, "lower_bound": self.proof.lower_bound,
+            "rank": self.factors[2],
+        }  # fmt: skip
+
+    def _keep(self, proof: Certificate) -> None:
+        """Take note of a round: earlier bounds stay bounds, and the best factors (within the radius) are kept."""
+        bound, self._norm = max(proof.lower_bound, self.proof.lower_bound), proof.nuclear_norm
+        if proof.objective <= self.proof.objective:
+            problem, U, V = self.problem, self.problem.U, self.problem.V  # left alone from here: growth makes new ones
+            if self.radius is not None:
+                U, V = within(problem, self._norm, self.radius)
+                proof = replace(proof, nuclear_norm=min(self._norm, self.radius))
+            self.factors = U, V, problem.rank
+            self.coefficients = None if problem.user_prior is None else problem.user_prior.of(U)
+        else:
+            proof = self.proof
+        self.proof = replace(proof, lower_bound=min(bound, proof.objective))
+
+    def _tighten(self) -> None:
+        """Halve the smoothing of the hinge as long as it is most of what the gap consists of."""
+        problem, proof = self.problem, self.proof
+        if problem.delta > FINEST:  # another loss has none
+            smoothing = problem.true_loss() - problem.slope() - problem.dual_value(1.0)
+            if smoothing >= 0.5 * (proof.objective - proof.lower_bound):
+                problem.delta *= 0.5
+                problem.evaluate()
+
+    def trim(self) -> None:
+        """Drop the columns of the factors that hold next to nothing."""
+        U, V, rank = self.factors
+        problem = self.problem.with_rank(rank)
+        problem.U[:], problem.V[:] = U, V
+        problem.update_priors()
+        held = _held(problem)
+        problem = _holding(problem, held, len(held.values))
+        self.factors = problem.U, problem.V, problem.rank
+        self.coefficients = None if problem.user_prior is None else problem.user_prior.of(problem.U)
+
+    def _grow(self) -> None:
+        """Balance the factors, drop columns that hold next to nothing, and add those that lower the objective."""
+        old = self.problem
+        held = _held(old)
+        kept = len(held.values)
+        most = min(old.store.n_users, old.store.n_items) - kept
+        slopes, added = gradient(old), 0
+        if most > 0 and leading(slopes, 1, LOOSE, held).values[0] > old.reg:
+            found = leading(slopes, min(most, kept // 2 + 8), LOOSE, held)
+            added = int((found.values > old.reg).sum())
+        del slopes
+        problem = _holding(old, held, kept + added)
+        problem.refresh()
+        if added:
+            left, right = factor(old.store.n_users, added), factor(old.store.n_items, added)
+            left[:, :added], right[:, :added] = rows_of(old, found.left[:, :added], found.right[:, :added])
+            start.fill(problem, np.arange(kept, kept + added), left, found.values[:added], right)
+        self.newton.problem = problem
+
+    def _move_reg(self, radius: float) -> None:
+        """Move reg, by the secant through its last two values, to where the nuclear norm is about the radius."""
+        x, excess = np.log(self.problem.reg), np.log(max(self._norm, 0.01 * radius) / radius)
+        last_x, last_excess = self._last
+        self._last = x, excess
+        steepness = (last_excess - excess) / (x - last_x) if x != last_x else 0.0
+        step = excess / steepness if steepness > 0.2 else excess  # the norm falls as reg grows, about as 1 / reg
+        step /= 1 + self.rounds_done / CALMER  # it lags behind: without damping reg could swing for ever
+        lowest = LEAST_REG * self.first_reg  # the optimum may lie inside the radius, where reg is 0
+        self.problem.set_reg(max(float(np.exp(x + np.clip(step, -2, 2))), lowest), self.problem.bias_reg)
+
+    def state(self) -> dict[str, Any]:
+        return {**self.newton.state(), "growth": np.array([self.problem.delta, self.proof.lower_bound])}
+
+    def restore(self, state: dict[str, Any], rounds_done: int) -> None:
+        self.rounds_done = rounds_done
+        self.newton.restore(state, len(HINGE_DELTAS) + STEPS * rounds_done)
+        delta, bound = (float(x) for x in state["growth"])
+        self.problem.delta = min(max(delta, 0.0), COARSEST)
+        self.problem.evaluate()
+        self._keep(replace(certify(self.problem, self.radius), lower_bound=bound))
+
+
+def _held(problem: Problem) -> Singular:
+    """The singular triples of the scaled scores, without those that hold next to nothing."""
+    found = decompose(problem)
+    kept = int((found.values > NEGLIGIBLE * found.values.max(initial=0.0)).sum())
+    return Singular(found.left[:, :kept], found.values[:kept], found.right[:, :kept])
+
+
+def _holding(problem: Problem, held: Singular, rank: int) -> Problem:
+    """The same problem at balanced factors that hold the given triples, with columns of zeros up to the rank."""
+    made, kept, root = problem.with_rank(rank), len(held.values), np.sqrt(held.values)
+    made.U[:, :kept], made.V[:, :kept] = rows_of(problem, held.left * root, held.right * root)
+    made.V[:, rank] = problem.V[:, problem.rank]
+    return made

@@ -1,0 +1,250 @@
+"""The optimisation problem of a factor model, and the passes over the data that every solver is made of.
+
+    F(U, V, b) = sum_t w_t L(s_ij - s_ik) + 1/2 sum_i p_i |u_i|^2 + 1/2 sum_j q_j |v_j|^2 + 1/2 sum_j beta_j b_j^2
+
+with s_ij = u_i . v_j + b_j for every comparison t = "i prefers j to k", whose weight w_t includes the user's. The
+ridges are p_i = reg * (user shape), q_j = reg * (item shape) and beta_j = bias_reg * (item shape). In memory the bias
+is column r of V, against a column r of U that is fixed to 1 (0 without bias).
+
+With features z_i of users and h_j of items (see ``exposure``) the ridges are about prior means, u_i - A' z_i and
+(v_j, b_j) - B' h_j, and A and B have ridges of their own; F is then minimised over them as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..native import GAP_LOSSES, LOSSES, FloatArray, core, factor
+from .priors import Prior
+
+SQUARES = ("squared_hinge", "squared_difference")  # losses h^2 of a shortfall h with slope -2 h
+
+
+@dataclass(frozen=True)
+class Scales:
+    """How much each user and item counts: the shapes of the ridges before ``reg`` scales them, and users' weights."""
+
+    user_ridge: FloatArray
+    item_ridge: FloatArray
+    user_weight: FloatArray
+
+
+@dataclass(frozen=True)
+class UserRule:
+    """What decides how much a user counts: a newcomer is treated by the same rule as the users of a fit.
+
+    A user who compared n items has the ridge shape (n / typical)^power; all of their N comparisons have the weight
+    N^-balance.
+    """
+
+    power: float
+    typical: float
+    balance: float
+
+    def ridge_shape(self, items: Any) -> FloatArray:
+        return _shape(items, self.typical, self.power)
+
+    def weight(self, comparisons: Any) -> FloatArray:
+        return np.asarray(np.maximum(comparisons, 1.0) ** -self.balance, np.float32)
+
+
+def scales(store: Any, *, user_power: float, item_power: float, balance: float) -> tuple[Scales, UserRule]:
+    """How much the users and items of a store count, and the rule for users.
+
+    An item's count is the number of users who compared it, a user's the number of items they compared. The power 0 is
+    the plain ridge; 1/2 for items is the weighted trace norm for a popularity far from uniform.
+    """
+    users = np.diff(store.start).astype(np.float64)
+    items = store.item_count.astype(np.float64)
+    comparisons = np.empty(store.n_users)
+    core.comparisons_per_user(store, comparisons)
+    rule = UserRule(user_power, _typical(users), balance)
+    shape = _shape(items, _typical(items), item_power)
+    return Scales(rule.ridge_shape(users), shape, rule.weight(comparisons)), rule
+
+
+def _typical(count: Any) -> float:
+    """The count as an average (user, item) entry sees it: sum count^2 / sum count."""
+    return max(1.0, float((count**2).sum() / max(count.sum(), 1.0)))
+
+
+def _shape(count: Any, typical: float, power: float) -> FloatArray:
+    return np.asarray((np.maximum(count, 1.0) / typical) ** power, np.float32)
+
+
+class Problem:
+    """A problem of a given rank, with the current factors and the scalars of every (user, item seen).
+
+    ``m`` are the scores, ``c`` the derivatives of the loss with respect to them, ``d`` the second derivatives'
+    diagonal. ``loss_value`` is the loss at ``m``; :meth:`refresh` brings all of them up to date with U and V.
+    """
+
+    def __init__(
+        self,
+        store: Any,
+        *,
+        rank: int,
+        loss: str,
+        bias: bool,
+        scales: Scales,
+        n_threads: int,
+        priors: tuple[Prior, Prior] | None = None,
+    ) -> None:
+        self.store = store
+        self.rank = rank
+        self.loss_name = loss
+        self.loss = {**LOSSES, **GAP_LOSSES}[loss]
+        self.delta = 0.0  # smoothing of the hinge
+        self.bias = bias
+        self.scales = scales
+        self.n_threads = n_threads
+        self.U = factor(store.n_users, rank + 1)
+        self.V = factor(store.n_items, rank + 1)
+        self.U[:, rank] = 1.0 if bias else 0.0
+        self.m, self.c, self.d = (np.zeros(store.n_entries, np.float32) for _ in range(3))
+        order = np.zeros(store.n_entries, np.uint32) if store.sweeps else None
+        self._state = core.State(self.m, self.c, self.d, order, scales.user_weight)
+        self.loss_value = 0.0
+        self.user_prior: Prior | None
+        self.item_prior: Prior | None
+        self.user_prior, self.item_prior = priors or (None, None)
+        self.user_mean: FloatArray | None = None  # what the users' ridges pull to, if not to 0
+
+    def set_reg(self, reg: float, bias_reg: float) -> None:
+        self.reg, self.bias_reg = reg, bias_reg
+        self.p = np.float32(reg) * self.scales.user_ridge
+        self.q = np.float32(reg) * self.scales.item_ridge
+        self.beta = np.float32(bias_reg) * self.scales.item_ridge
+
+    def with_rank(self, rank: int) -> Problem:
+        """The same problem for factors of another rank, which are zero."""
+        other = Problem(
+            self.store, rank=rank, loss=self.loss_name, bias=self.bias, scales=self.scales, n_threads=self.n_threads,
+            priors=None if self.user_prior is None or self.item_prior is None else (self.user_prior, self.item_prior),
+        )  # fmt: skip
+        other.set_reg(self.reg, self.bias_reg)
+        other.delta = self.delta
+        return other
+
+    # -- passes -------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Scores, loss and slopes, and the prior means, at the current factors."""
+        self.update_priors()
+        core.scores(self.store, self.U, self.V, self.m, self.n_threads)
+        self.evaluate()
+
+    def evaluate(self) -> float:
+        """Loss and slopes at the current scores ``m``."""
+        self.loss_value = core.evaluate(self.store, self.loss, self.delta, self._state, self.n_threads)
+        return self.loss_value
+
+    def user_step(
+        self, *, newton_steps: int = 1, cg_steps: int = 5, cg_tol: float = 0.1, grad_tol: float = 0.0
+    ) -> float:
+        """Newton on every user, V fixed; returns the decrement: what the quadratic models said there was to gain."""
+        self.loss_value, _, decrement = core.user_step(
+            self.store, self.loss, self.delta, self.p, self.user_mean, self.V, self.U, self.rank, self._state,
+            newton_steps, cg_steps, cg_tol, grad_tol, self.n_threads,
+        )  # fmt: skip
+        self.update_priors(items=False)
+        return float(decrement)
+
+    def item_step(self, *, cg_steps: int = 5, cg_tol: float = 0.1) -> float:
+        """One Newton-CG step on all items with U fixed; returns the decrement."""
+        mean = None if self.item_prior is None else self.item_prior.mean
+        own = self.V if mean is None else self.V - mean  # what the ridges are of; the scores are carried along
+        self.loss_value, _, decrement = core.item_step(
+            self.store, self.loss, self.delta, self.q, self.beta, self.U, own, self.rank, self.loss_value,
+            self._state, cg_steps, cg_tol, self.n_threads,
+        )  # fmt: skip
+        if mean is not None:
+            np.add(own, mean, out=self.V)
+            self.update_priors(users=False)
+        return float(decrement)
+
+    def update_priors(self, users: bool = True, items: bool = True) -> None:
+        """The prior means that are best for the current factors."""
+        if self.user_prior is not None and users:
+            self.user_prior.update(self.U)
+            self.user_mean = self.user_prior.mean
+        if self.item_prior is not None and items:
+            self.item_prior.update(self.V)
+
+    # -- values -------------------------------------------------------------------------------------------------
+
+    def penalty(self) -> float:
+        """The ridge terms, with those of the prior means."""
+        r = self.rank
+        U, V = self.own()
+        users = (self.p.astype(np.float64) * _row_norms(U[:, :r])).sum()
+        items = (self.q.astype(np.float64) * _row_norms(V[:, :r])).sum()
+        if self.user_prior is not None and self.item_prior is not None:
+            users += self.reg * self.user_prior.squares()[:r].sum()
+            items += self.reg * self.item_prior.squares()[:r].sum()
+        return 0.5 * float(users + items) + self.bias_penalty()
+
+    def bias_penalty(self) -> float:
+        """The part of it that is the biases'."""
+        own = self.own()[1][:, self.rank].astype(np.float64)
+        shared = 0.0 if self.item_prior is None else self.bias_reg * float(self.item_prior.squares()[self.rank])
+        return 0.5 * (float((self.beta * own**2).sum()) + shared)
+
+    def bias_dual(self) -> float:
+        """The conjugate of that at the slopes of the loss with respect to the biases."""
+        if not self.bias:
+            return 0.0
+        g = np.bincount(self.store.item, weights=self.c, minlength=self.store.n_items)
+        total = float((g**2 / self.beta).sum())
+        if (prior := self.item_prior) is not None:
+            shared = g @ prior.features[:, : prior.k].astype(np.float64)
+            total += float(shared @ shared) / (self.bias_reg * prior.ridge)
+        return 0.5 * total
+
+    def own(self) -> tuple[FloatArray, FloatArray]:
+        """U and V less their prior means."""
+        if self.user_prior is None or self.item_prior is None:
+            return self.U, self.V
+        return self.U - self.user_prior.mean, self.V - self.item_prior.mean
+
+    def objective(self) -> float:
+        """F at the current factors with the true loss (a hinge is evaluated unsmoothed)."""
+        return self.true_loss() + self.penalty()
+
+    def true_loss(self) -> float:
+        """The loss at ``m``, that of a hinge without its smoothing."""
+        if self.delta == 0:
+            return self.loss_value
+        return float(core.evaluate(self.store, self.loss, 0.0, self._scratch(self.m), self.n_threads))
+
+    def true_loss_at(self, U: FloatArray, V: FloatArray) -> float:
+        """The same at other factors."""
+        m = np.empty_like(self.m)
+        core.scores(self.store, U, V, m, self.n_threads)
+        return float(core.evaluate(self.store, self.loss, 0.0, self._scratch(m), self.n_threads))
+
+    def dual_value(self, tau: float) -> float:
+        """-sum_t w_t L*(tau L'(x_t)) at ``m``, where 0 <= tau <= 1 (and any tau for squares): what duality makes of it.
+
+        L* is that of the true loss, L' that of the loss in use.
+        """
+        if self.loss_name in SQUARES:
+            return tau * (2 * self.loss_value - self.slope()) - tau * tau * self.loss_value
+        args = self.loss, self.delta, tau, self._scratch(self.m), self.n_threads
+        return float(core.dual_value(self.store, *args))
+
+    def slope(self) -> float:
+        """The derivative of the loss along the scores, sum_e c_e m_e."""
+        return float(np.einsum("e,e->", self.c, self.m, dtype=np.float64))
+
+    def _scratch(self, m: FloatArray) -> Any:
+        """A state at some scores, whose slopes no one will miss."""
+        order = np.zeros(self.store.n_entries, np.uint32) if self.store.sweeps else None
+        return core.State(m, np.empty_like(self.c), np.empty_like(self.d), order, self.scales.user_weight)
+
+
+def _row_norms(A: FloatArray) -> Any:
+    return np.square(A, dtype=np.float64).sum(axis=1)

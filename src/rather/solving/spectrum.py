@@ -1,0 +1,146 @@
+"""Singular values: of the sparse gradient by Lanczos, of the low-rank scores exactly.
+
+Both are taken of scaled matrices. With the shapes of the ridges, p_i = reg pi_i and q_j = reg kappa_j, the gradient G
+of the loss with respect to the score matrix is divided by their square roots, S = diag(pi)^-1/2 G diag(kappa)^-1/2, and
+the personal part of the scores, U V', is multiplied by them. Then the ridges of the best factors of a matrix add up to
+reg times its nuclear norm, and the spectral norm is the dual of that.
+
+Prior means only add rows and columns. The rows of U are L x for x = (own parts times pi^1/2, A times a^1/2), of which
+the ridges are reg |x|^2, with L = [diag(pi)^-1/2, Z a^-1/2]: S becomes L' G M with such an M for the items, and x takes
+the place of the scaled factor.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..native import FloatArray, core
+from .priors import Prior
+from .problem import Problem
+
+Matrix = npt.NDArray[np.float64]
+DENSE = 40  # up to this many rows or columns a matrix is decomposed directly
+
+
+class Singular(NamedTuple):
+    """Singular triples, the largest first: columns of ``left`` and ``right`` belong to ``values``."""
+
+    left: Matrix
+    values: npt.NDArray[np.float64]
+    right: Matrix
+
+
+def scaled_slopes(problem: Problem) -> FloatArray:
+    """The entries of -S at the problem's scores, in the order of the store."""
+    store, scales = problem.store, problem.scales
+    entries = np.empty_like(problem.c)
+    left, right = -1 / np.sqrt(scales.user_ridge), 1 / np.sqrt(scales.item_ridge)
+    core.scaled(store, problem.c, left, right, entries, problem.n_threads)
+    return entries
+
+
+def gradient(problem: Problem) -> Any:
+    """-S as a scipy operator, whose leading singular pairs are the directions that lower the loss fastest."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.linalg import aslinearoperator
+
+    store = problem.store
+    size = store.n_users, store.n_items
+    if problem.user_prior is None or problem.item_prior is None:
+        entries = scaled_slopes(problem).astype(np.float64)
+        return aslinearoperator(csr_matrix((entries, store.item, store.start), shape=size))
+    middle = csr_matrix((-problem.c.astype(np.float64), store.item, store.start), shape=size)
+    return _to_rows(problem.user_prior).T @ aslinearoperator(middle) @ _to_rows(problem.item_prior)
+
+
+def _to_rows(prior: Prior) -> Any:
+    """L: takes own parts in scale, and the features' in theirs, to rows."""
+    from scipy.sparse.linalg import LinearOperator
+
+    n, k = len(prior.shape), prior.k
+    features, root, shared_root = prior.features[:, :k], np.sqrt(prior.shape.astype(np.float64)), np.sqrt(prior.ridge)
+
+    def forth(x: Matrix) -> Matrix:
+        x = x.reshape(n + k, -1)
+        return np.asarray(x[:n] / root[:, None] + features @ (x[n:] / shared_root))
+
+    def back(rows: Matrix) -> Matrix:
+        rows = rows.reshape(n, -1)
+        return np.vstack([rows / root[:, None], features.T @ rows / shared_root])
+
+    return LinearOperator((n, n + k), matvec=forth, rmatvec=back, matmat=forth, rmatmat=back, dtype=np.float64)
+
+
+def rows_of(problem: Problem, left: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:
+    """The rows of U and of V that scaled factors stand for."""
+    if problem.user_prior is not None and problem.item_prior is not None:
+        return _to_rows(problem.user_prior) @ left, _to_rows(problem.item_prior) @ right
+    scales = problem.scales
+    return left / np.sqrt(scales.user_ridge)[:, None], right / np.sqrt(scales.item_ridge)[:, None]
+
+
+def decompose(problem: Problem) -> Singular:
+    """The singular triples of the scaled personal part of the scores."""
+    r, scales = problem.rank, problem.scales
+    U, V = problem.own()
+
+    def scaled(own: FloatArray, shape: FloatArray, prior: Prior | None) -> Matrix:
+        x = own[:, :r].astype(np.float64) * np.sqrt(shape.astype(np.float64))[:, None]
+        shared = [] if prior is None else [np.sqrt(prior.ridge) * prior.coefficients[:, :r].astype(np.float64)]
+        return np.vstack([x, *shared])
+
+    left, R = np.linalg.qr(scaled(U, scales.user_ridge, problem.user_prior))
+    right, Q = np.linalg.qr(scaled(V, scales.item_ridge, problem.item_prior))
+    a, values, b = np.linalg.svd(R @ Q.T, full_matrices=False)
+    return Singular(left @ a, values, right @ b.T)
+
+
+def spectral_norm(matrix: Any, tol: float) -> float:
+    """The largest singular value, to a relative ``tol``: the Lanczos estimate plus its residual.
+
+    The estimate is never too large. With the residual it is too small only if Lanczos, from its random start, has met a
+    singular value below the largest, and then by their difference.
+    """
+    (a,), (value,), (b,) = (part.T for part in leading(matrix, 1, tol))
+    residuals = matrix.T @ a - value * b, matrix @ b - value * a
+    return float(value + max(np.linalg.norm(r) for r in residuals))
+
+
+def leading(matrix: Any, k: int, tol: float, known: Singular | None = None) -> Singular:
+    """The k leading singular triples of a matrix; of its part orthogonal to the ``known`` ones, if any are given.
+
+    At an optimum all that is in the scores is a singular pair of the gradient with the same value, reg. Lanczos would
+    spend itself on telling these apart; what matters is whether anything beyond them exceeds it.
+    """
+    from scipy.sparse.linalg import LinearOperator, svds
+
+    n, m = matrix.shape
+    if min(n, m) <= max(DENSE, 2 * k):
+        dense = matrix @ np.eye(m) if m <= n else (matrix.T @ np.eye(n)).T
+        if known is not None:
+            dense -= known.left @ (known.left.T @ dense)
+            dense -= (dense @ known.right) @ known.right.T
+        a, values, b = np.linalg.svd(dense, full_matrices=False)
+        return Singular(a[:, :k], values[:k], b[:k].T)
+    start = np.random.default_rng(0).standard_normal(min(n, m))
+    if not np.any(matrix @ start if m <= n else matrix.T @ start):
+        return Singular(np.eye(n, k), np.zeros(k), np.eye(m, k))
+    operator = matrix
+    if known is not None:
+        A, B = known.left, known.right
+
+        def forth(x: Matrix) -> Matrix:
+            y = matrix @ (x := x.ravel() - B @ (B.T @ x.ravel()))
+            return np.asarray(y - A @ (A.T @ y))
+
+        def back(y: Matrix) -> Matrix:
+            x = matrix.T @ (y := y.ravel() - A @ (A.T @ y.ravel()))
+            return np.asarray(x - B @ (B.T @ x))
+
+        operator = LinearOperator((n, m), matvec=forth, rmatvec=back, dtype=np.float64)
+    a, values, b = svds(operator, k=k, tol=tol, v0=start)
+    order = np.argsort(-values)
+    return Singular(a[:, order], values[order], b[order].T)

@@ -1,0 +1,174 @@
+"""Where a fit begins, and the scale of its regularisation: the global ranking, and the spectrum of what it leaves.
+
+At X = 1 b' (everyone ranks like the crowd) the loss has the sparse gradient -G, one number per (user, item seen). With
+the ridges' shapes divided out it is S = diag(p)^-1/2 G diag(q)^-1/2. For reg at or above sigma_max(S) the personal part
+of the optimum is zero; the shrunk leading singular pairs of S are where a fit starts.
+
+The scales of reg and of the bias's ridge are set at zero. That of reg is the geometric mean of the typical norms of
+S's rows and columns there. The factors on them were chosen on held-out training data of very different sets; for reg,
+benchmarks/regularisation.py shows how good the choice is on each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..native import FloatArray, core, factor
+from .problem import Problem, Scales
+from .spectrum import scaled_slopes
+
+START_ITERATIONS = 3
+REG_FACTOR, CLICKS_REG_FACTOR = 1.7, 1.4
+BIAS_FACTOR = 2.0
+
+
+def reg_scales(store: Any, *, loss: str, scales: Scales, n_threads: int) -> tuple[float, float]:
+    """The scales of reg and of the bias's ridge, both from the scaled gradient at zero.
+
+    The first is the geometric mean of its mean row norm and its mean column norm, the second its mean absolute row sum.
+    """
+    zero = Problem(store, rank=0, loss=loss, bias=False, scales=scales, n_threads=n_threads)
+    zero.evaluate()
+    return gradient_scales(store, scaled_slopes(zero), n_threads)
+
+
+def gradient_scales(store: Any, entries: FloatArray, n_threads: int) -> tuple[float, float]:
+    """The two scales of a gradient with one number per (user, item seen)."""
+    row_sums, row_squares, column_squares = (np.empty(n) for n in (store.n_users, store.n_users, store.n_items))
+    core.row_and_column_sums(store, entries, row_sums, row_squares, column_squares, n_threads)
+
+    def typical(sums: Any) -> float:
+        return float(sums[sums > 0].mean()) if sums.any() else 1.0
+
+    scale = np.sqrt(typical(np.sqrt(row_squares)) * typical(np.sqrt(column_squares)))
+    return float(scale), typical(row_sums)
+
+
+def global_ranking(store: Any, *, loss: str, scales: Scales, bias_reg: float, n_threads: int) -> Problem:
+    """The problem of rank 0, solved: b alone."""
+    problem = Problem(store, rank=0, loss=loss, bias=True, scales=scales, n_threads=n_threads)
+    problem.set_reg(1.0, bias_reg)
+    if loss == "hinge":
+        problem.delta = 0.5
+    problem.evaluate()
+    for _ in range(20):
+        if problem.item_step(cg_steps=20) <= 1e-4 * problem.loss_value:
+            break
+    return problem
+
+
+def spectral(problem: Problem, seed: int) -> None:
+    """Start at the global ranking, and U and V at the shrunk leading singular pairs of S there."""
+    problem.U[:, : problem.rank], problem.V[:] = 0, 0
+    if problem.bias:
+        problem.V[:, problem.rank] = global_ranking(  # no name for it: its scalars are large, and not needed further
+            problem.store, loss=problem.loss_name, scales=problem.scales, bias_reg=problem.bias_reg,
+            n_threads=problem.n_threads,
+        ).V[:, 0]  # fmt: skip
+    grow(problem, seed)
+
+
+def grow(problem: Problem, seed: int) -> None:
+    """Fill the columns that are zero in U or V, which no step could bring to life, from the gradient at the factors.
+
+    They become the leading singular pairs of S there. Nothing changes where no singular value exceeds reg: then more
+    columns would not lower F.
+    """
+    r = problem.rank
+    problem.refresh()
+    dead = np.flatnonzero(~(problem.U[:, :r].any(axis=0) & problem.V[:, :r].any(axis=0)))
+    if not len(dead):
+        return
+    values, left, right = _steepest(problem, len(dead), np.random.default_rng(seed))
+    fill(problem, dead, left, values, right)
+
+
+def _steepest(problem: Problem, columns: int, rng: np.random.Generator) -> tuple[Any, FloatArray, FloatArray]:
+    """About the leading singular values of S, and the rows of U and V that its singular vectors stand for."""
+    users, items, scales = problem.user_prior, problem.item_prior, problem.scales
+    roots = 1 / np.sqrt(scales.user_ridge), 1 / np.sqrt(scales.item_ridge)
+    if users is None or items is None:
+        values, left, right = singular(
+            problem.store, scaled_slopes(problem), columns=columns, iterations=START_ITERATIONS, rng=rng,
+            n_threads=problem.n_threads,
+        )  # fmt: skip
+        left *= roots[0][:, None]
+        right *= roots[1][:, None]
+        return values, left, right
+    left, right = _blocks(problem.store, columns, rng)
+    values = core.singular_expanded(
+        problem.store, -problem.c, roots[0], users.core, roots[1], items.core, left, right, columns, START_ITERATIONS,
+        problem.n_threads,
+    )  # fmt: skip
+    return np.array(values), left, right
+
+
+def fill(problem: Problem, columns: Any, left: FloatArray, values: Any, right: FloatArray) -> None:
+    """Set columns of U and V to the rows that singular pairs of S stand for, shrunk by reg, at the scale that is best.
+
+    ``left`` and ``right`` are laid out as factors are, and are used up.
+    """
+    k, shrunk = len(columns), np.maximum(values - problem.reg, 0.0)
+    if not shrunk.any():
+        return
+    left[:, :k] *= np.sqrt(shrunk)
+    right[:, :k] *= np.sqrt(shrunk)
+    added = np.empty_like(problem.m)
+    core.scores(problem.store, left, right, added, problem.n_threads)
+    scale = np.float32(np.sqrt(_best_scale(problem, added, problem.reg * float(shrunk.sum()))))
+    problem.U[:, columns], problem.V[:, columns] = scale * left[:, :k], scale * right[:, :k]
+    problem.refresh()
+
+
+def uniform(problem: Problem, seed: int) -> None:
+    """The start of the authors' program: U uniform in [0, 1] / sqrt(r), so that the first V step ranks globally."""
+    r = problem.rank
+    rng = np.random.default_rng(seed)
+    problem.U[:, :r] = rng.random((problem.store.n_users, r), dtype=np.float32) / np.float32(np.sqrt(max(r, 1)))
+    problem.V[:] = 0
+    problem.refresh()
+
+
+def _best_scale(problem: Problem, added: FloatArray, penalty: float) -> float:
+    """The t > 0 that about minimises sum L(m + t * added) + t * penalty, which is convex in t."""
+    base = problem.m.copy()
+    spread = float(np.sqrt(np.mean(np.square(added, dtype=np.float64))))
+    if spread == 0:
+        return 1.0
+
+    def slope(t: float) -> float:
+        np.multiply(added, np.float32(t), out=problem.m)
+        problem.m += base
+        problem.evaluate()
+        return float((problem.c * added).sum(dtype=np.float64)) + penalty
+
+    low, high = 0.0, 1.0 / spread
+    for _ in range(4):
+        if slope(high) > 0:
+            break
+        low, high = high, 2 * high
+    for step in range(16):
+        if step >= 3 and low > 0:
+            break
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
+    return 0.5 * (low + high) if low > 0 else 0.0
+
+
+def singular(
+    store: Any, entries: FloatArray, *, columns: int, iterations: int, rng: np.random.Generator, n_threads: int
+) -> tuple[npt.NDArray[np.float64], FloatArray, FloatArray]:
+    """The leading singular values of a matrix with the given entries, and about its singular vectors."""
+    left, right = _blocks(store, columns, rng)
+    values = core.singular(store, entries.astype(np.float32, copy=False), left, right, columns, iterations, n_threads)
+    return np.array(values), left, right
+
+
+def _blocks(store: Any, columns: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Room for singular vectors of users and items, the latter filled at random."""
+    left, right = factor(store.n_users, columns), factor(store.n_items, columns)
+    right[:, :columns] = rng.standard_normal((store.n_items, columns), dtype=np.float32)
+    return left, right
