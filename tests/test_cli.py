@@ -203,7 +203,7 @@ def checkout(tmp_path, monkeypatch):
         "    (Path(__file__).parent / 'results' / 'table9.csv').write_text(' '.join(sys.argv[1:]))\n"
         '    sys.exit("--fail" in sys.argv)\n'
     )
-    monkeypatch.setattr(reproduce, "__file__", str(tmp_path / "src" / "rather" / "reproduce.py"))
+    monkeypatch.setattr(reproduce, "__file__", str(tmp_path / "src" / "rather" / "cli" / "reproduce.py"))
     monkeypatch.setenv("RATHER_DATA", str(tmp_path))
     monkeypatch.setenv("RATHER_CACHE", str(tmp_path / "cache"))
     return tmp_path
@@ -243,7 +243,7 @@ def test_paper_reports_failure(run, checkout):
 def test_paper_without_a_checkout(run, checkout, monkeypatch):
     """An installed package has no scripts and says so; the current folder may have them."""
     (checkout / "lib").mkdir()
-    monkeypatch.setattr(reproduce, "__file__", str(checkout / "lib" / "site-packages" / "rather" / "reproduce.py"))
+    monkeypatch.setattr(reproduce, "__file__", str(checkout / "lib" / "site-packages" / "rather" / "cli" / "reproduce.py"))
     monkeypatch.chdir(checkout)
     assert run("paper")[0] == 0
     monkeypatch.chdir(checkout / "lib")
