@@ -20,6 +20,7 @@ from truth import lam_of, scores_of, share
 
 import rather
 from rather.data.rows import Pairs
+from rather.data.votes import Votes
 
 NAME = "theory_crowd"
 TARGET = 0.9
@@ -64,9 +65,8 @@ def renamed(comparisons: rather.Comparisons) -> rather.Comparisons:
     """The same comparisons of items (user, item), all by one user."""
     pairs, n = comparisons.pairs(), comparisons.n_items
     winner, loser = (pairs.user * n + side for side in (pairs.winner, pairs.loser))
-    return rather.Comparisons(
-        np.arange(1), np.arange(comparisons.n_users * n), pairs=Pairs(np.zeros_like(winner), winner, loser)
-    )
+    votes = Votes(1, comparisons.n_users * n, Pairs(np.zeros_like(winner), winner, loser))
+    return rather.Comparisons(np.arange(1), np.arange(comparisons.n_users * n), votes)
 
 
 def needed(method: Method, n_users: int, first: float, seed: int) -> float:

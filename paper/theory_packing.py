@@ -21,6 +21,7 @@ from truth import divergence, lam_of, scores_of
 
 import rather
 from rather.data.rows import Pairs, by_user
+from rather.data.votes import Votes
 from rather.logistic import sigmoid
 
 NAME = "theory_packing"
@@ -43,7 +44,8 @@ def answers(truth: Any, m: int, rng: np.random.Generator) -> rather.Comparisons:
     k = (j + rng.integers(1, n_items, m)) % n_items
     first = rng.random(m) < sigmoid(truth[i, j] - truth[i, k])
     pairs = (column.astype(np.int32) for column in (i, np.where(first, j, k), np.where(first, k, j)))
-    return rather.Comparisons(np.arange(n_users), np.arange(n_items), pairs=by_user(Pairs(*pairs)))
+    votes = Votes(n_users, n_items, by_user(Pairs(*pairs)))
+    return rather.Comparisons(np.arange(n_users), np.arange(n_items), votes)
 
 
 def told(comparisons: rather.Comparisons, height: int, lam: float) -> Any:
@@ -51,7 +53,7 @@ def told(comparisons: rather.Comparisons, height: int, lam: float) -> Any:
     pairs = comparisons.pairs()
     merged = by_user(Pairs(pairs.user % np.int32(height), pairs.winner, pairs.loser))
     users = np.arange(height)
-    own = renamed(rather.Comparisons(users, comparisons.items, pairs=merged))
+    own = renamed(rather.Comparisons(users, comparisons.items, Votes(len(users), comparisons.n_items, merged)))
     block = bradley_terry(height / lam).fit(own).item_bias_.reshape(height, -1)
     return block[np.arange(comparisons.n_users) % height].astype(np.float64)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 import rather
 from rather.data.rows import Pairs
+from rather.data.votes import Votes
 from rather.logistic import sigmoid
 
 MOST = 2**23  # pairs looked at; in larger worlds, those of evenly spaced users
@@ -58,7 +59,8 @@ def every_pair(world: rather.World) -> rather.Comparisons:
     weight = sigmoid(world.scores[:, j] - world.scores[:, k]).astype(np.float32).ravel()
     user = np.repeat(np.arange(n_users, dtype=np.int32), len(j))
     pairs = Pairs(user, np.tile(j, n_users), np.tile(k, n_users), weight)
-    return rather.Comparisons(world.comparisons.users, world.comparisons.items, pairs=pairs)
+    size = world.comparisons.n_users, world.comparisons.n_items
+    return rather.Comparisons(world.comparisons.users, world.comparisons.items, Votes(*size, pairs))
 
 
 def _mean(value: Callable[[Any, Any], Any], truth: Any, scores: Any) -> float:

@@ -5,8 +5,15 @@ import numpy as np
 from rather import AltSVM
 from rather.data.ids import Vocabulary, as_ids
 from rather.data.rows import row_starts
+from rather.data.votes import Votes
 from rather.native import factor
-from rather.solving.problem import UserRule
+from rather.solving.scales import UserRule
+
+
+def written(comparisons, pairs=None):
+    """The same comparisons, or others by the same users of the same items, held one by one."""
+    pairs = comparisons.pairs() if pairs is None else pairs
+    return comparisons._with(Votes(comparisons.n_users, comparisons.n_items, pairs, comparisons.implied))
 
 
 def model_of(scores, users=None, items=None, seen=()):
@@ -24,6 +31,6 @@ def model_of(scores, users=None, items=None, seen=()):
     who, what = np.array(sorted(seen), np.int32).reshape(-1, 2).T
     model.seen_ = (row_starts(who, n_users), what.copy())
     model.loss_, model.reg_, model.user_rule_ = "squared_hinge", 1.0, UserRule(0.0, 1.0, 0.0)
-    model._set_calibration(1.0)
+    model.slope_, model._fitted_to, model.names_ = 1.0, None, {}
     model.frame_kind_, model.history_ = "dict", []
     return model

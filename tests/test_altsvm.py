@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import rather
+from handmade import written
 from rather import AltSVM, InputError, simulate
 
 
@@ -120,7 +121,7 @@ def test_warm_start(world):
 def test_reg_rule_scales_with_the_data(world):
     """Every comparison given twice doubles the noise level, and so the default reg: the fit is the same."""
     pairs = world.comparisons.pairs()
-    twice = world.comparisons._like(pairs=pairs.take(np.repeat(np.arange(len(pairs.user)), 2)))
+    twice = written(world.comparisons, pairs.take(np.repeat(np.arange(len(pairs.user)), 2)))
     once, doubled = AltSVM(rank=3).fit(world.comparisons), AltSVM(rank=3).fit(twice)
     assert doubled.reg_ == pytest.approx(2 * once.reg_, rel=1e-4)
     a, b = (m.user_factors_ @ m.item_factors_.T for m in (once, doubled))
@@ -232,7 +233,7 @@ def test_movielens_1m(data, per_user, at_least):
 def test_item_power_and_user_power(world):
     """The ridges take the shape asked for."""
     store = world.comparisons.store
-    shapes, _ = rather.solving.problem.scales(store, user_power=0.0, item_power=1.0, balance=0.5)
+    shapes, _ = rather.solving.scales.scales(store, user_power=0.0, item_power=1.0, balance=0.5)
     counts = np.bincount(store.item, minlength=store.n_items)
     np.testing.assert_allclose(shapes.item_ridge, counts / ((counts**2).sum() / counts.sum()), rtol=1e-5)
     assert (shapes.user_ridge == 1).all()

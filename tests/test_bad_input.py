@@ -100,7 +100,7 @@ X = [[0, 1, 2], [1, 0, 2]]
 
 TABLES = {
     "missing column": (lambda b: votes(options={"loser": "lost"}), "'lost'", "loser", "'user', 'winner', 'loser'"),
-    "no name for a column": (lambda b: votes(options={"user": None}), "None", "user"),
+    "no name for a column": (lambda b: votes(options={"winner": None}), "None", "winner"),
     "column twice in pandas": (
         lambda b: Comparisons.from_frame(pd.DataFrame([[1, 2, 3, 4]], columns=["user", "winner", "loser", "loser"])),
         "'loser'",

@@ -14,6 +14,8 @@ from rather import AltSVM, Comparisons, native
 from rather.cli import commands, doctor, reproduce
 from rather.cli.main import FORMATS, main
 from rather.data import datasets, table_files
+from rather.data.clicks import AgainstUnseen
+from rather.data.source import Source
 from rather.data.table_files import read_file
 from rather.models import altsvm
 from rather.solving import newton
@@ -106,7 +108,7 @@ def test_help_states_the_defaults_and_choices_of_the_model(run):
     for option in ("rank", "max_iter"):
         said = out.split(f"--{option.replace('_', '-')} ")[-1].split(" --")[0]
         assert said.endswith(f"({defaults[option]:g})")
-    assert f"({altsvm.TOL:g}; clicks {altsvm.CLICKS_TOL:g})" in " ".join(out.split())
+    assert f"({Source.tol:g}; clicks {AgainstUnseen.tol:g})" in " ".join(out.split())
     assert f"--loss L {', '.join(native.LOSSES)}" in out and f"({defaults['loss']})" in out
     assert "--solver {" + ",".join(altsvm.SOLVERS) + "}" in out and f"({defaults['solver']})" in out
 
@@ -243,7 +245,9 @@ def test_paper_reports_failure(run, checkout):
 def test_paper_without_a_checkout(run, checkout, monkeypatch):
     """An installed package has no scripts and says so; the current folder may have them."""
     (checkout / "lib").mkdir()
-    monkeypatch.setattr(reproduce, "__file__", str(checkout / "lib" / "site-packages" / "rather" / "cli" / "reproduce.py"))
+    monkeypatch.setattr(
+        reproduce, "__file__", str(checkout / "lib" / "site-packages" / "rather" / "cli" / "reproduce.py")
+    )
     monkeypatch.chdir(checkout)
     assert run("paper")[0] == 0
     monkeypatch.chdir(checkout / "lib")

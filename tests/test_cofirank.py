@@ -267,7 +267,7 @@ def test_scale_of_ratings_does_not_matter(planted):
 
 def test_save_and_load(planted, tmp_path):
     """A loaded model is the model."""
-    model = CofiRank(rank=3, max_iter=2).fit(planted[0])
+    model = CofiRank(rank=3, max_iter=2).fit(planted[0]).calibrate()
     model.save(tmp_path / "m.rather")
     loaded = rather.load(tmp_path / "m.rather")
     assert isinstance(loaded, CofiRank) and loaded.get_params() == model.get_params() and loaded.reg_ == model.reg_

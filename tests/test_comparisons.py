@@ -129,7 +129,7 @@ def test_ratings(kind):
     """A user prefers what they rated higher; equal ratings, and single ones, say nothing but keep their ids."""
     made = Comparisons.from_ratings(MAKERS[kind](RATINGS))
     assert triples(made) == {("a", "y", "x"): 1, ("a", "y", "z"): 1, ("b", "x", "z"): 1}
-    assert len(made) == 3 and made.users.tolist() == ["a", "b", "c"] and not made.written
+    assert len(made) == 3 and made.users.tolist() == ["a", "b", "c"] and not made.source.written
     assert repr(made) == "Comparisons: 3 comparisons by 3 users over 3 items (from ratings)"
     assert type(made.to_frame()) is type(MAKERS[kind](VOTES))
 
@@ -162,7 +162,7 @@ def test_largest_gaps_against_brute_force():
         assert set(own.values()) <= {1}
         assert sorted((rated[w] - rated[x] for w, x in own), reverse=True) == gaps[: len(rated)]
     assert set(triples(kept)) <= set(triples(every)) and len(kept) < len(every)
-    assert kept.written and kept.ratings is not None
+    assert kept.source.written and kept.ratings is not None
 
 
 def test_largest_gap_ties_are_drawn_by_seed():
@@ -243,7 +243,7 @@ def test_clicks_depend_on_the_seed_alone():
 def test_clicks_against_unseen_items():
     """Every click is compared with that many items not clicked, or all; who clicked everything says nothing."""
     made = Comparisons.from_clicks(CLICKS, unseen=1)
-    assert not made.written and made.against_unseen and made.implied and made.ratings is None
+    assert not made.source.written and made.source.name == "clicks" and made.implied and made.ratings is None
     found = triples(made)
     assert set(found.values()) == {1} and Counter(user for user, *_ in found) == {"a": 2, "b": 2}
     everything = Comparisons.from_clicks(CLICKS, unseen=100)
@@ -424,7 +424,7 @@ def test_sample_draws_whole_answers():
 def test_parts_remember_that_they_are_implied():
     """Pairs split off ratings still count as implied by ratings; votes never do."""
     rated = Comparisons.from_ratings(RATINGS)
-    assert all(part.implied for part in rated._like(ratings=rated.ratings).split(0.5, seed=0))
+    assert all(part.implied for part in rated._with(rated.source).split(0.5, seed=0))
     assert not Comparisons.from_frame(VOTES).implied
 
 
@@ -479,7 +479,7 @@ def test_ratings_imply_exactly_their_pairs(rated):
     """Ratings imply every pair of unequal ratings of one user, each once; len() counts them without writing them."""
     made, expected = from_rated(rated), brute_force(rated)
     assert len(made) == sum(expected.values()) and triples(made) == expected
-    assert made.store.n_comparisons == len(made) and not made.written
+    assert made.store.n_comparisons == len(made) and not made.source.written
 
 
 @quick

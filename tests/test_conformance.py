@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 import rather
 from rather import ESTIMATORS, Comparisons, InputError, NotFittedError
+from rather.data.clicks import AgainstUnseen, DrawnPairs
 
 SEES = {"Differences": "ratings", "CofiRank": "ratings", "LCR": "ratings", "RobiRank": "clicks"}  # the others: anything
 LOCK_FREE = {"BPR", "SGD", "RobiRank"}  # reproducible on one thread
@@ -80,7 +81,7 @@ def test_lists_agree_with_scores(fitted, name, source):
         top = model.recommend(user, k=5)
         assert top["item"].tolist() == ranking["item"].tolist()[:5]
     seen = {(row.user, row.item) for row in model.recommend(model.users_, k=20, exclude="seen")}
-    start, item = rather.models.model.seen_items(comparisons)
+    start, item = comparisons.source.met()
     met = {(model.users_[i], model.items_[j]) for i in range(30) for j in item[start[i] : start[i + 1]]}
     assert not seen & met and len(seen) + len(met) == 600
 
@@ -202,13 +203,16 @@ def test_parts_without_comparisons(name):
     """A part that holds nothing is fitted, to nothing, or refused in a sentence; nothing else happens."""
     stars = {"user": [0, 0, 1, 1], "item": [0, 1, 0, 1], "rating": [1, 2, 2, 1]}
     clicks = Comparisons.from_clicks({"user": [0, 0, 0, 1], "item": [0, 1, 2, 1]})
-    everything = clicks._like(levels=clicks.levels.take(slice(0, 3)), clicks=clicks.clicks.take(slice(0, 3)))
+    few, size = clicks.clicks.take(slice(0, 3)), (2, 3)
+    levels = clicks.source.levels.take(slice(0, 3))
+    everything = clicks._with(AgainstUnseen(*size, few, clicks.source.rule, few, levels))
     drawn = Comparisons.from_clicks({"user": [0, 1], "item": [0, 1]}, per_user=3)
+    nothing = drawn.clicks.take(slice(0, 0))
     for part in (
         Comparisons.from_ratings(stars).split(0.1, by="items")[1],
         clicks.split(0.1, by="items")[1],
         everything,
-        drawn._like(pairs=drawn.pairs().take(slice(0, 0)), clicks=drawn.clicks.take(slice(0, 0))),
+        drawn._with(DrawnPairs(2, 2, nothing, drawn.source.rule, nothing, drawn.pairs().take(slice(0, 0)))),
     ):
         assert not len(part)
         try:

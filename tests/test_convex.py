@@ -10,7 +10,7 @@ from scipy.sparse.linalg import aslinearoperator
 import rather
 from rather import AltSVM, Comparisons, Convex, Differences, InputError
 from rather.solving.growth import Growing
-from rather.solving.problem import scales
+from rather.solving.scales import scales
 from rather.solving.spectrum import spectral_norm
 
 LOSSES = ("squared_hinge", "hinge", "logistic")
@@ -33,7 +33,7 @@ def general_purpose(comparisons, model):
     cp = pytest.importorskip("cvxpy")
     pairs = comparisons.pairs()
     n, m = comparisons.n_users, comparisons.n_items
-    balance = comparisons.balance if model.balance is None else model.balance
+    balance = comparisons.source.balance if model.balance is None else model.balance
     scaled, _ = scales(comparisons.store, user_power=model.user_power, item_power=model.item_power, balance=balance)
     weight = (np.ones(len(pairs.user)) if pairs.weight is None else pairs.weight) * scaled.user_weight[pairs.user]
     X, b = cp.Variable((n, m)), cp.Variable(m)
@@ -229,8 +229,8 @@ def test_rank_auto_refuses(params, sentence):
 def test_growing_never_raises_the_objective(loss):
     comparisons = rather.simulate(60, 40, rank=3, per_user=40, seed=0).comparisons
     model = Convex(reg=1.0, loss=loss)
-    scaled, _ = model._scales(comparisons)
-    solver = Growing(model._problem(comparisons.store, scaled, None, 1), 0)
+    scaled, _ = model._scales(comparisons.source)
+    solver = Growing(model._problem(comparisons.source, scaled, None, 1), 0)
     objectives = [solver.round()["objective"] for _ in range(6)]
     assert all(b <= a * (1 + 1e-4) for a, b in pairwise(objectives))
 

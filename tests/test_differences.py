@@ -28,7 +28,7 @@ KINDS = {
 
 def problem_of(comparisons, rank=3, n_threads=2):
     return gap_problem(
-        comparisons, rank=rank, loss="squared_difference", reg=2.0, item_power=0.5, balance=0.5, n_threads=n_threads,
+        comparisons.source, rank=rank, loss="squared_difference", reg=2.0, item_power=0.5, balance=0.5, n_threads=n_threads,
         seed=0,
     )  # fmt: skip
 
@@ -36,7 +36,7 @@ def problem_of(comparisons, rank=3, n_threads=2):
 def rows_of(comparisons, problem):
     """Every pair the loss is over, as (user, j, k, gap, weight): with ratings, those rated the same too."""
     weight = problem.scales.user_weight
-    if comparisons.written:
+    if comparisons.source.written:
         p = comparisons.pairs()
         return p.user, p.winner, p.loser, p.gap.astype(float), weight[p.user].astype(float)
     r = comparisons.ratings

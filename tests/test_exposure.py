@@ -25,7 +25,7 @@ def stars(seed=0, n_users=150, n_items=80, per_user=20, chosen=True):
 
 
 def exposed(comparisons, wanted=None):
-    return exposure(comparisons, wanted=wanted, seed=0, n_threads=1)
+    return exposure(comparisons.source, wanted=wanted, seed=0, n_threads=1)
 
 
 def test_regression_is_the_ridge_regression_on_the_features():
@@ -83,7 +83,7 @@ def test_objective_is_what_it_says_and_falls(loss):
     objectives = [record["objective"] for record in model.history_]
     assert all(b <= a * (1 + 1e-6) for a, b in pairwise(objectives))
 
-    made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons)
+    made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons.source)
     loss_there = Problem(comparisons.store, rank=6, loss=loss, bias=True, scales=scaled, n_threads=1)
     loss_there.U[:], loss_there.V[:] = model.U_, model.V_
     loss_there.refresh()
@@ -115,7 +115,7 @@ def test_convex_optimum_against_a_general_purpose_solver():
     cp = pytest.importorskip("cvxpy")
     comparisons = stars(n_users=12, n_items=10, per_user=5)
     model = Convex(reg=1.0, bias=2.0, exposure=True, tol=1e-4).fit(comparisons)
-    made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons)
+    made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons.source)
     users, items = made.priors(scaled, 1)
 
     def kernel(prior, shape):
@@ -193,7 +193,7 @@ def test_newcomers_of_the_constrained_program():
     comparisons = stars()
     for rounds in (2, 3, 5):
         model = Convex(lam=0.5, exposure=True, max_iter=rounds).fit(comparisons)
-        made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons)
+        made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons.source)
         prior = made.priors(scaled, 1)[0]
         np.testing.assert_allclose(model.prior_[1], prior.of(model.U_)[:, : model.rank_], atol=1e-5)
 

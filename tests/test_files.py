@@ -25,7 +25,7 @@ def world():
 
 @pytest.fixture(scope="module")
 def model(world):
-    return AltSVM(rank=2, max_iter=3).fit(world.comparisons)
+    return AltSVM(rank=2, max_iter=3).fit(world.comparisons).calibrate()
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def saved(model, tmp_path_factory):
 def test_loaded_is_saved(loss, bias, tmp_path):
     """Every score, list, probability and newcomer of a loaded model has the bits of the saved one's."""
     world = simulate(n_users=40, n_items=21, per_user=20)
-    model = AltSVM(rank=7, loss=loss, bias=bias, max_iter=5).fit(world.comparisons)
+    model = AltSVM(rank=7, loss=loss, bias=bias, max_iter=5).fit(world.comparisons).calibrate()
     path = tmp_path / "m.rather"
     model.save(path)
     loaded = rather.load(path)

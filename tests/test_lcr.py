@@ -31,7 +31,7 @@ def all_scores(model):
 
 def local_models(comparisons, loss, bandwidth, n_threads=2):
     base = gap_problem(
-        comparisons, rank=2, loss=loss, reg=1.0, item_power=0.5, balance=0.5, n_threads=n_threads, seed=0
+        comparisons.source, rank=2, loss=loss, reg=1.0, item_power=0.5, balance=0.5, n_threads=n_threads, seed=0
     )
     near = (
         _kernel(F[:, :2], np.array(anchors, np.int32), bandwidth, n_threads)
@@ -135,7 +135,7 @@ def test_lists_do_not_depend_on_blocks(monkeypatch):
     model = LCR(anchors=3, rank=2).fit(some_ratings())
     lists = []
     for block in (1, 2**22):
-        monkeypatch.setattr("rather.rivals.lcr.BLOCK", block)
+        monkeypatch.setattr("rather.models.model.BLOCK", block)
         table = model.recommend(model.users_, k=15, exclude="seen")
         lists.append({name: column.tolist() for name, column in table.columns.items()})
     assert lists[0] == lists[1]
@@ -150,7 +150,7 @@ def test_threads_and_runs_agree():
 
 
 def test_loaded_is_saved(tmp_path):
-    model = LCR(anchors=3, rank=2, bandwidth=0.8).fit(some_ratings())
+    model = LCR(anchors=3, rank=2, bandwidth=0.8).fit(some_ratings()).calibrate()
     path = tmp_path / "m.rather"
     model.save(path)
     loaded = rather.load(path)

@@ -312,7 +312,7 @@ def test_scores_have_the_same_bits_everywhere(rank):
         Vocabulary(np.arange(n_items), "item"),
     )
     model._set_factors(U, V, rank)
-    model.frame_kind_ = "dict"
+    model.frame_kind_, model.names_ = "dict", {}
     for user in range(9):
         ranking = model.rank(user)
         assert (model.score(user, ranking["item"]) == ranking["score"]).all()
@@ -338,7 +338,7 @@ def test_many_users_at_once_get_what_each_gets_alone(kind):
     if kind.endswith("tiny"):
         V *= 1e-24
     model._set_factors(U, V, rank)
-    model.frame_kind_ = "dict"
+    model.frame_kind_, model.names_ = "dict", {}
     gone = {"user": np.repeat(np.arange(n_users), 300), "item": np.concatenate([rng.permutation(333)[:300] for _ in U])}
     for k, exclude in ((1, None), (7, None), (333, None), (40, gone)):
         together = model.recommend(model.users_, k=k, exclude=exclude)

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from handmade import written
 from rather import Comparisons
 from rather.native import core, factor
-from rather.solving.problem import Problem, scales
+from rather.solving.problem import Problem
+from rather.solving.scales import scales
 from reference import LOSSES, entry_pairs, objective, smoothed_hinge
 
 
@@ -116,8 +118,7 @@ def test_swept_and_paired_users_agree(loss):
     """The sweep over sorted scores and the loop over pairs are the same function: splitting a long user's ratings over
     explicit pairs changes nothing."""
     comparisons = KINDS["long ratings, swept"](np.random.default_rng(8))
-    written = comparisons._like(pairs=comparisons.pairs())
-    a, b = make_problem(comparisons, loss), make_problem(written, loss)
+    a, b = make_problem(comparisons, loss), make_problem(written(comparisons), loss)
     assert a.store.sweeps and not b.store.by_level
     assert a.loss_value == pytest.approx(b.loss_value, rel=1e-5)
     by_item_a, by_item_b = (np.bincount(p.store.item, p.c, p.store.n_items) for p in (a, b))

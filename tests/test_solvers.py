@@ -6,11 +6,13 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from handmade import written
 from rather import AltSVM, Comparisons, simulate
 from rather.models.newcomers import solve_users
 from rather.native import core
 from rather.solving.newton import Newton
-from rather.solving.problem import Problem, scales
+from rather.solving.problem import Problem
+from rather.solving.scales import scales
 from rather.solving.sdca import Sdca
 from rather.solving.start import spectral, uniform
 from reference import LOSSES, objective
@@ -181,7 +183,7 @@ def test_sdca_numbers_implied_and_written_comparisons_alike():
     """The item half has one optimum, whether its comparisons are implied by ratings or written down."""
     comparisons = KINDS["short ratings"](np.random.default_rng(11))
     ends = []
-    for c in (comparisons, comparisons._like(pairs=comparisons.pairs())):
+    for c in (comparisons, written(comparisons)):
         problem = make_problem(c, "squared_hinge", n_threads=1)
         beta = np.zeros(len(c), np.float32)
         core.sdca_items(

@@ -260,7 +260,7 @@ def test_several_threads_learn_as_well(kind):
 
 @pytest.mark.parametrize("kind", ALL)
 def test_saved_is_loaded(kind, tmp_path):
-    model = kind(rank=3, max_iter=3, n_threads=1).fit(clicks_of())
+    model = kind(rank=3, max_iter=3, n_threads=1).fit(clicks_of()).calibrate()
     model.save(tmp_path / "m")
     loaded = rather.load(tmp_path / "m")
     assert type(loaded) is kind and loaded.get_params() == model.get_params()
@@ -287,10 +287,10 @@ def test_the_slope_is_found_on_clicks_not_seen():
     noise = Comparisons.from_clicks(
         {"user": rng.integers(0, 200, 3000), "item": rng.integers(0, 60, 3000)}, per_user=20
     )
-    model = BPR(rank=20, max_iter=30, n_threads=1).fit(noise)
+    model = BPR(rank=20, max_iter=30, n_threads=1).fit(noise).calibrate()
     pairs = noise.pairs()
     sure = sigmoid(
-        model.slope_ * (model._score_codes(pairs.user, pairs.winner) - model._score_codes(pairs.user, pairs.loser))
+        model.slope_ * (model.score_codes(pairs.user, pairs.winner) - model.score_codes(pairs.user, pairs.loser))
     )
     assert rather.pairwise_accuracy(model, noise) > 0.9 and sure.mean() < 0.75
 

@@ -4,21 +4,23 @@ Many users, each saying "I would rather have j than k" a few times; out comes a 
 learned together through a low-rank model.
 """
 
-from typing import Any as _Any
-
 from .data.comparisons import Comparisons
 from .data.needed import needed
 from .data.simulate import World, simulate
-from .data.splits import split_clicks, split_ratings
+from .data.splits import Split, split_clicks, split_ratings, split_time
 from .data.tables import Table
 from .errors import FileError, InputError, NotFittedError
+from .estimators import ESTIMATORS, load
+from .judging.mean import Mean
 from .judging.metrics import ndcg, pairwise_accuracy, precision
+from .judging.scoring import Scores
 from .models.altsvm import AltSVM
 from .models.convex import Convex
+from .models.estimator import Estimator
 from .models.factors import FactorModel
-from .models.files import load
 from .models.model import Model
 from .models.person import Person
+from .models.unknown import UnknownWarning
 from .rivals.bpr import BPR
 from .rivals.cofirank import CofiRank
 from .rivals.differences import Differences
@@ -30,13 +32,9 @@ from .solving.certificate import Certificate
 
 __version__ = "0.1.0"
 
-# What a model file may name.
-ESTIMATORS: dict[str, type[_Any]] = {
-    kind.__name__: kind for kind in (AltSVM, Convex, Global, BPR, SGD, Differences, CofiRank, LCR, RobiRank)
-}
-
 __all__ = [
     "BPR",
+    "ESTIMATORS",
     "LCR",
     "SGD",
     "AltSVM",
@@ -45,15 +43,20 @@ __all__ = [
     "Comparisons",
     "Convex",
     "Differences",
+    "Estimator",
     "FactorModel",
     "FileError",
     "Global",
     "InputError",
+    "Mean",
     "Model",
     "NotFittedError",
     "Person",
     "RobiRank",
+    "Scores",
+    "Split",
     "Table",
+    "UnknownWarning",
     "World",
     "load",
     "ndcg",
@@ -63,4 +66,5 @@ __all__ = [
     "simulate",
     "split_clicks",
     "split_ratings",
+    "split_time",
 ]

@@ -60,15 +60,3 @@ def number(
     )
     if not inside:
         raise InputError(f"{name} is {shown!r}; {wanted}")
-
-
-def check_fit_params(max_iter: object, tol: object, reg: object, seed: object, callback: object) -> None:
-    """Check the parameters that every fit in rounds has; None stands for a rule."""
-    number("max_iter", max_iter, at_least=1, integer=True)
-    if tol is not None:
-        number("tol", tol, at_least=0)
-    number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
-    if reg is not None:
-        number("reg", reg, above=0, at_most=1e30)
-    if callback is not None and not callable(callback):
-        raise InputError(f"callback is {callback!r}; it must be a function of (model, record)")

@@ -162,7 +162,7 @@ def fit(options: argparse.Namespace) -> Answer:
     rounds = len(model.history_)
     if model.interrupted_ and not rounds:
         raise KeyboardInterrupt(f"interrupted before the first round was done; nothing saved to {options.out}")
-    model.save(options.out)
+    model.calibrate().save(options.out)
     if model.interrupted_:
         resume = "run the same command to go on" if options.checkpoint else "--checkpoint would let it go on"
         raise KeyboardInterrupt(f"interrupted; the model of {rounds} rounds is saved to {options.out}; {resume}")
@@ -213,11 +213,11 @@ def evaluate(options: argparse.Namespace) -> Answer:
     results: dict[str, float] = {}
     for metric in metrics:
         if metric == "ndcg":
-            results[f"ndcg@{options.k}"] = ndcg(model, source.frame, k=options.k, **source.columns)
+            results[f"ndcg@{options.k}"] = ndcg(model, source.frame, options.k, *source.columns.values())
         elif metric == "precision":
             exclude = columns(read_file(options.exclude), source.columns) if options.exclude else "seen"
             results[f"precision@{options.k}"] = precision(
-                model, source.frame, k=options.k, exclude=exclude, **source.columns
+                model, source.frame, options.k, exclude, *source.columns.values()
             )
         else:
             name = "accuracy" if options.min_gap is None else f"accuracy (gap at least {options.min_gap:g})"

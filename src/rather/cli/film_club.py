@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.comparisons import Comparisons
-from ..data.simulate import World, _answers, _draw
+from ..data.simulate import World, answers, draw_pairs
+from ..data.votes import Votes
 from ..errors import number
 from ..judging.metrics import pairwise_accuracy
 from ..models.altsvm import AltSVM
@@ -107,9 +108,10 @@ def film_club(members: int = 400, seed: int = 0) -> World:
     titles = sorted(FILMS)
     films = np.array([FILMS[title] for title in titles])
     tastes = _tastes(rng, members)
-    _, left, right = _draw(rng, members, len(films), members * ANSWERS)
-    pairs = _answers(rng, tastes, films, np.repeat(np.arange(members), ANSWERS), left, right)
-    return World(Comparisons(users, np.array(titles, dtype=object), pairs=pairs), tastes, films)
+    _, left, right = draw_pairs(rng, members, len(films), members * ANSWERS)
+    pairs = answers(rng, tastes, films, np.repeat(np.arange(members), ANSWERS), left, right)
+    source = Votes(members, len(films), pairs)
+    return World(Comparisons(users, np.array(titles, dtype=object), source), tastes, films)
 
 
 def run(members: int, seed: int) -> dict[str, Any]:
@@ -169,19 +171,19 @@ def _newcomer(world: World, model: AltSVM, seed: int) -> dict[str, Any]:
     tastes = _tastes(rng, NEWCOMERS)
     truths = tastes @ world.item_factors.T
     most = max(HANDFULS)
-    _, left, right = _draw(rng, NEWCOMERS, len(model.items_), NEWCOMERS * most)
-    pairs = _answers(rng, tastes, world.item_factors, np.repeat(np.arange(NEWCOMERS), most), left, right)
+    _, left, right = draw_pairs(rng, NEWCOMERS, len(model.items_), NEWCOMERS * most)
+    pairs = answers(rng, tastes, world.item_factors, np.repeat(np.arange(NEWCOMERS), most), left, right)
     said = list(zip(model.items_[pairs.winner].tolist(), model.items_[pairs.loser].tolist(), strict=True))
-    answers = [said[n * most : (n + 1) * most] for n in range(NEWCOMERS)]
+    each = [said[n * most : (n + 1) * most] for n in range(NEWCOMERS)]
     progress = []
     for n_answers in HANDFULS:
-        people = [model.fold_in(own[:n_answers]) for own in answers]
+        people = [model.fold_in(own[:n_answers]) for own in each]
         hits = [hit_rate(truth, p.score(model.items_)) for truth, p in zip(truths, people, strict=True)]
         progress.append({"answers": n_answers, "accuracy": hits[0], "average": float(np.mean(hits))})
     return {
         "name": NEWCOMER,
         "taste": taste_in_words(tastes[0]),
-        "answers": [list(answer) for answer in answers[0]],
+        "answers": [list(answer) for answer in each[0]],
         "progress": progress,
         "best": {
             "accuracy": hit_rate(truths[0], truths[0]),

@@ -30,7 +30,7 @@ def columns(frame: Any, names: Mapping[str, str], optional: Mapping[str, str | N
     """The named columns of a frame (role -> column), all of one length; optional ones named None are left out."""
     wanted = {**names, **{role: name for role, name in (optional or {}).items() if name is not None}}
     table = frame if kind_of(frame) == "dict" else _narwhal(frame)
-    have = list(table) if table is frame else list(table.columns)
+    have = names_in(table)
     for role, name in wanted.items():
         if name not in have:
             present = ", ".join(repr(c) for c in have) or "none"
@@ -41,6 +41,13 @@ def columns(frame: Any, names: Mapping[str, str], optional: Mapping[str, str | N
     if len(set(lengths.values())) > 1:
         raise InputError("the columns differ in length: " + ", ".join(f"{r} has {n}" for r, n in lengths.items()))
     return out
+
+
+def names_in(frame: Any) -> list[str]:
+    """The names of a frame's columns."""
+    if isinstance(frame, Mapping):
+        return list(frame)
+    return list(getattr(frame, "column_names", None) or frame.columns)
 
 
 def _column_of_dict(table: Any, name: str) -> Any:
@@ -59,6 +66,13 @@ def _column_of_narwhal(table: Any, name: str) -> Any:
     column = table.get_column(name)
     wide = column.dtype in (narwhals.Int128, narwhals.UInt128)  # which numpy does not have
     return column.to_list() if wide else column.to_numpy()
+
+
+def length(frame: Any) -> int:
+    """The number of a frame's rows."""
+    if isinstance(frame, Mapping):
+        return len(next(iter(frame.values()), ()))
+    return len(frame)
 
 
 def take(frame: Any, rows: npt.NDArray[np.bool_]) -> Any:
@@ -121,6 +135,24 @@ def numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
     if len(bad):
         raise InputError(f"{what} in row {bad[0]} is {array[bad[0]]}; it must be a finite number")
     return array
+
+
+def times(values: Any, what: str) -> Array:
+    """A column of times that can be compared: numbers, dates, or text that reads as either."""
+    array = np.asarray(values)
+    if array.dtype.kind == "M":
+        missing = np.flatnonzero(np.isnat(array))
+        if len(missing):
+            raise InputError(f"{what} is missing in row {missing[0]}; drop such rows first")
+        return array.astype("datetime64[ns]").astype(np.int64)
+    try:
+        return numbers(values, what)
+    except InputError:
+        try:
+            return times(np.array([str(v) for v in array], "datetime64[ns]"), what)
+        except ValueError:
+            pass
+        raise
 
 
 def flags(values: Any, what: str) -> npt.NDArray[np.bool_]:

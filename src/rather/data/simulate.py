@@ -14,7 +14,9 @@ from ..logistic import sigmoid
 from ..native import core, threads
 from .comparisons import Comparisons
 from .ids import Ids
+from .ratings import Rated
 from .rows import Pairs, Ratings
+from .votes import Votes
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class World:
     @cached_property
     def best_accuracy(self) -> float:
         """The accuracy on fresh comparisons of someone who knows the truth: the mean of max(P, 1 - P) over pairs."""
-        i, j, k = _draw(np.random.default_rng(0), len(self.user_factors), len(self.item_factors), 200_000)
+        i, j, k = draw_pairs(np.random.default_rng(0), len(self.user_factors), len(self.item_factors), 200_000)
         return float(np.mean(sigmoid(np.abs(self.margins(i, j, k)))))
 
     def margins(self, i: Any, j: Any, k: Any) -> npt.NDArray[np.float64]:
@@ -58,9 +60,9 @@ class World:
         number("n", n, at_least=1, integer=True)
         number("seed", seed, at_least=0, integer=True)
         rng = np.random.default_rng(seed)
-        i, j, k = _draw(rng, len(self.user_factors), len(self.item_factors), n)
-        pairs = _answers(rng, self.user_factors, self.item_factors, np.sort(i), j, k)
-        return Comparisons(self.comparisons.users, self.comparisons.items, pairs=pairs)
+        i, j, k = draw_pairs(rng, len(self.user_factors), len(self.item_factors), n)
+        pairs = answers(rng, self.user_factors, self.item_factors, np.sort(i), j, k)
+        return self.comparisons._with(Votes(self.comparisons.n_users, self.comparisons.n_items, pairs))
 
 
 def simulate(
@@ -111,10 +113,11 @@ def simulate(
     if levels is not None:
         number("levels", levels, at_least=2, integer=True)
         number("per_user", per_user, at_most=n_items)
-        return World(Comparisons(users, items, ratings=_ratings(rng, U, V, per_user, levels)), U, V)
-    _, j, k = _draw(rng, n_users, n_items, n_users * per_user)
-    pairs = _answers(rng, U, V, np.repeat(np.arange(n_users), per_user), j, k)
-    return World(Comparisons(users, items, pairs=pairs), U, V)
+        source = Rated(n_users, n_items, _ratings(rng, U, V, per_user, levels))
+        return World(Comparisons(users, items, source), U, V)
+    _, j, k = draw_pairs(rng, n_users, n_items, n_users * per_user)
+    pairs = answers(rng, U, V, np.repeat(np.arange(n_users), per_user), j, k)
+    return World(Comparisons(users, items, Votes(n_users, n_items, pairs)), U, V)
 
 
 def _names(what: str, n: int) -> Ids:
@@ -139,14 +142,14 @@ def _ratings(rng: np.random.Generator, U: Any, V: Any, per_user: int, levels: in
     return Ratings(user, item, rating)
 
 
-def _draw(rng: np.random.Generator, n_users: int, n_items: int, n: int) -> tuple[Any, Any, Any]:
+def draw_pairs(rng: np.random.Generator, n_users: int, n_items: int, n: int) -> tuple[Any, Any, Any]:
     """Uniform users and pairs of different items."""
     i, j = rng.integers(0, n_users, n), rng.integers(0, n_items, n)
     k = (j + rng.integers(1, n_items, n)) % n_items
     return i, j, k
 
 
-def _answers(rng: np.random.Generator, U: Any, V: Any, i: Any, j: Any, k: Any) -> Pairs:
+def answers(rng: np.random.Generator, U: Any, V: Any, i: Any, j: Any, k: Any) -> Pairs:
     margin = np.einsum("tr,tr->t", U[i], V[j] - V[k])
     first = rng.random(len(i)) < sigmoid(margin)
     winner, loser = np.where(first, j, k), np.where(first, k, j)

@@ -1,30 +1,41 @@
-"""How good a ranking is: NDCG@k, precision@k and pairwise accuracy, as the paper defines them."""
+"""How good a ranking is: NDCG@k, precision@k and pairwise accuracy, as the paper defines them.
+
+All take a fitted model or anything with ``score(users, items)`` (see ``scoring``), and give the mean over users with
+its standard error, or with ``per_user=True`` a table of every user's value.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..data import frames
 from ..data.comparisons import Comparisons
-from ..data.ids import as_ids, factorize
+from ..data.ids import Vocabulary, as_ids, factorize
 from ..data.rows import row_starts
+from ..data.tables import Table
 from ..errors import InputError, number
-from ..native import core, threads
-
-if TYPE_CHECKING:
-    from ..models.model import Model
+from ..models.exclusions import exclusions, select
+from ..native import core
+from .mean import Mean
+from .scoring import Judged, Scores, require_scores
 
 LARGEST_RATING = 500  # so that sums of gains stay far from overflow
-UNKNOWN_USER = "a metric needs users the model was fitted to"
+BLOCK = 4096  # users at a time, which keeps lists small
 
 
 def ndcg(
-    model: Model, ratings: Any, k: int = 10, user: str = "user", item: str = "item", rating: str = "rating"
-) -> float:
+    model: Scores,
+    ratings: Any,
+    k: int = 10,
+    user: str = "user",
+    item: str = "item",
+    rating: str = "rating",
+    per_user: bool = False,
+    unknown: str = "error",
+) -> Any:
     """Normalised discounted cumulative gain at k, averaged over users.
 
     For user i with test items ranked pi(1), pi(2), ... by the model,
@@ -37,9 +48,21 @@ def ndcg(
 
     Parameters
     ----------
-    model : fitted model
+    model : fitted model, or anything with score(users, items)
     ratings : table with the test ratings
     k : int
+    user, item, rating : str
+        Names of its columns.
+    per_user : bool
+        A table of user and ndcg instead of their mean.
+    unknown : {"error", "everyone", "skip"}
+        Test users that the model does not know: an error, judged by everybody's ranking, or left out (and a warning
+        says how many).
+
+    Returns
+    -------
+    Mean
+        A float, with ``standard_error`` and ``n_users``.
 
     References
     ----------
@@ -54,19 +77,19 @@ def ndcg(
             f"the rating (column {rating!r}) in row {large[0]} is {values[large[0]]}, too large for a gain of "
             f"2^rating - 1; rescale the ratings to at most {LARGEST_RATING}"
         )
-    u, j = _codes(model, got["user"], got["item"])
-    _, (name,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
-    order = np.lexsort((name, u))
+    users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
+    items, (j,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
+    judged = Judged(model, users, items, unknown)
+    order = np.lexsort((j, u))
+    order = order[judged.judged[u[order]]]
     u, j, values = u[order], j[order], values[order]
-    start = row_starts(u, len(model.users_))
-    gain = 2.0**values - 1
-    n_threads = threads(model.n_threads)
-    got_dcg = _dcg(start, model._score_codes(u, j), gain, k, n_threads)
-    best_dcg = _dcg(start, values.astype(np.float32), gain, k, n_threads)
+    start, gain = row_starts(u, len(users)), 2.0**values - 1
+    got_dcg = _dcg(start, judged.scores(u, j), gain, k, judged.n_threads)
+    best_dcg = _dcg(start, values.astype(np.float32), gain, k, judged.n_threads)
     counts = best_dcg > 0
     if not counts.any():
         raise InputError("NDCG is undefined: no test user has a rating with a gain above 0")
-    return float(np.mean(got_dcg[counts] / best_dcg[counts]))
+    return _result(got_dcg[counts] / best_dcg[counts], users[counts], user, "ndcg", per_user)
 
 
 def _dcg(start: Any, key: Any, gain: Any, k: int, n_threads: int) -> npt.NDArray[np.float64]:
@@ -81,8 +104,16 @@ def _dcg(start: Any, key: Any, gain: Any, k: int, n_threads: int) -> npt.NDArray
 
 
 def precision(
-    model: Model, test: Any, k: int = 10, exclude: Any = None, user: str = "user", item: str = "item"
-) -> float:
+    model: Scores,
+    test: Any,
+    k: int = 10,
+    exclude: Any = None,
+    user: str = "user",
+    item: str = "item",
+    per_user: bool = False,
+    unknown: str = "error",
+    items: Any = None,
+) -> Any:
     """Share of relevant items among the k the model ranks highest of all items not excluded, averaged over users.
 
         precision@k(i) = 1/k |{the k best items for i} and {test items of i}|
@@ -91,12 +122,26 @@ def precision(
 
     Parameters
     ----------
-    model : fitted model
+    model : fitted model, or anything with score(users, items)
     test : table of user and item, or Comparisons made from clicks
         What is relevant. Items that training never saw cannot be recommended and count as missed.
     k : int
-    exclude : None, "seen", Comparisons, or table with columns "user" and "item"
+    exclude : None, "seen", list of items, Comparisons, or table of user and item
         What not to recommend: normally the training data.
+    user, item : str
+        Names of the test table's columns (and of those of ``exclude``, if it has them).
+    per_user : bool
+        A table of user and precision instead of their mean.
+    unknown : {"error", "everyone", "skip"}
+        Test users that the model does not know: an error, judged by everybody's ranking, or left out (and a warning
+        says how many).
+    items : list of ids, optional
+        What may be recommended; the model's ``items_`` by default.
+
+    Returns
+    -------
+    Mean
+        A float, with ``standard_error`` and ``n_users``.
     """
     number("k", k, at_least=1, integer=True)
     if isinstance(test, Comparisons):
@@ -104,23 +149,42 @@ def precision(
             raise InputError("precision needs clicks behind the test comparisons, and these have none; give a table")
         test = {user: test.users[test.clicks.user], item: test.items[test.clicks.item]}
     got = frames.columns(test, {"user": user, "item": item})
-    u, j = _codes(model, got["user"], got["item"])
-    who = np.unique(u)
-    if not len(who):
+    users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
+    relevant = as_ids(got["item"], f"the item (column {item!r})")
+    if not len(users):
         raise InputError("there are no test items: the table has no rows")
-    n_items = len(model.items_)
-    relevant = np.unique(u[j >= 0].astype(np.int64) * n_items + j[j >= 0])
-    hits = 0
-    for first in range(0, len(who), 4096):  # a block of users at a time keeps the lists small
-        block = who[first : first + 4096]
-        table = model.recommend(model.users_[block], k=k, exclude=exclude)
-        shown = model.user_vocabulary_.codes(table["user"]).astype(np.int64) * n_items
-        shown += model.item_vocabulary_.codes(table["item"])
-        hits += int(np.isin(shown, relevant).sum())
-    return hits / (k * len(who))
+    require_scores(model)
+    catalogue = _catalogue(model, items)
+    judged = Judged(model, users, catalogue.ids, unknown)
+    j, n = catalogue.codes(relevant), len(catalogue)
+    if k > n:
+        raise InputError(f"k is {k}, but there are only {n} items; ask for at most {n}")
+    wanted = np.unique(u[j >= 0].astype(np.int64) * n + j[j >= 0])
+    excluded = exclusions(exclude, users, catalogue, judged.seen(), {"user": user, "item": item})
+    who = np.flatnonzero(judged.judged).astype(np.int32)
+    hits = np.zeros(len(users))
+    for first in range(0, len(who), BLOCK):
+        rows = who[first : first + BLOCK]
+        own = None if excluded is None else select(excluded, rows)
+        query, found = judged.best(rows, k, own)
+        shown = rows[query].astype(np.int64) * n + found
+        hits += np.bincount(rows[query], np.isin(shown, wanted), minlength=len(users))
+    return _result(hits[who] / k, users[who], user, "precision", per_user)
 
 
-def pairwise_accuracy(model: Model, test: Comparisons, min_gap: float | None = None) -> float:
+def _catalogue(model: Any, items: Any) -> Vocabulary:
+    """What may be recommended, in order."""
+    if items is None:
+        items = getattr(model, "items_", None)
+        if items is None:
+            raise InputError(f"{type(model).__name__} has no items_; say what may be recommended with items=[...]")
+    ids, _ = factorize([as_ids(items, "the list of items")], "item")
+    return Vocabulary(ids, "item")
+
+
+def pairwise_accuracy(
+    model: Scores, test: Comparisons, min_gap: float | None = None, per_user: bool = False, unknown: str = "error"
+) -> Any:
     """Share of test comparisons whose winner the model scores strictly higher.
 
         1/|T| sum_{(i, j, k) in T} [s_ij > s_ik]
@@ -129,55 +193,35 @@ def pairwise_accuracy(model: Model, test: Comparisons, min_gap: float | None = N
 
     Parameters
     ----------
-    model : fitted model
+    model : fitted model, or anything with score(users, items)
     test : Comparisons
-        With users the model knows; items that training never saw are scored 0.
+        Items that training never saw are scored 0.
     min_gap : float, optional
         Count only pairs whose ratings differ by at least this: the paper's 'restricted' curves have 2.
+    per_user : bool
+        A table of user and accuracy instead of the share of all comparisons.
+    unknown : {"error", "everyone", "skip"}
+        Test users that the model does not know: an error, judged by everybody's ranking, or left out (and a warning
+        says how many).
+
+    Returns
+    -------
+    Mean
+        A float, with ``standard_error`` (users, not comparisons, being drawn at random) and ``n_users``.
     """
     if not isinstance(test, Comparisons):
         raise InputError(f"test is of type {type(test).__name__}; it must be Comparisons")
-    model._require_fit()
-    users = model.user_vocabulary_.known(test.users, UNKNOWN_USER)
-    items = model.item_vocabulary_.codes(test.items)
-
-    def scores(user: Any, item: Any) -> Any:
-        return model._score_codes(users[user], items[item])
-
-    return accuracy_of_scores(scores, test, min_gap, threads(model.n_threads))
-
-
-def accuracy_of_scores(
-    scores: Callable[[Any, Any], Any], test: Comparisons, min_gap: float | None, n_threads: int
-) -> float:
-    """Pairwise accuracy of a function from (user codes, item codes) of the test comparisons to scores."""
     if min_gap is not None:
         number("min_gap", min_gap, at_least=0)
-    nothing = InputError("there are no test comparisons to judge" + (f" with a gap of {min_gap}" if min_gap else ""))
-    no_gaps = InputError("min_gap needs ratings behind the comparisons, and these have none")
-    if (r := test.levels) is not None:
-        if min_gap is not None and test.ratings is None:
-            raise no_gaps
-        ordered, total = core.count_ordered(
-            row_starts(r.user, test.n_users), r.rating, scores(r.user, r.item), min_gap or 0.0,
-            n_threads,
-        )  # fmt: skip
-        if not total:
-            raise nothing
-        return float(ordered / total)
-    pairs = test.pairs()
-    if min_gap is not None:
-        if pairs.gap is None:
-            raise no_gaps
-        pairs = pairs.take(pairs.gap >= min_gap)
-    weight = np.ones(len(pairs.user)) if pairs.weight is None else pairs.weight.astype(np.float64)
-    if not weight.sum() > 0:
-        raise nothing
-    right = scores(pairs.user, pairs.winner) > scores(pairs.user, pairs.loser)
-    return float((weight * right).sum() / weight.sum())
+    judged = Judged(model, test.users, test.items, unknown)
+    right, every = test.source.ordered(judged.scores, min_gap, judged.n_threads)
+    counts = judged.judged & (every > 0)
+    if not counts.any():
+        gap = f" with a gap of {min_gap}" if min_gap else ""
+        raise InputError(f"there are no test comparisons to judge{gap}")
+    name = test.names.get("user", "user")
+    return _result(right[counts] / every[counts], test.users[counts], name, "accuracy", per_user, every[counts])
 
 
-def _codes(model: Model, users: Any, items: Any) -> tuple[Any, Any]:
-    model._require_fit()
-    u = model.user_vocabulary_.known(users, UNKNOWN_USER)
-    return u, model.item_vocabulary_.codes(as_ids(items, "the test item"))
+def _result(values: Any, users: Any, user: str, name: str, per_user: bool, weights: Any = None) -> Any:
+    return Table({user: users, name: values}) if per_user else Mean.of(values, weights)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..data.comparisons import Comparisons, as_comparisons
-from ..errors import InputError, check_fit_params, number, one_of
+from ..data.source import Source
+from ..errors import InputError, one_of
 from ..native import FloatArray
 from ..solving import start
 from ..solving.exposure import Exposure
@@ -20,13 +21,15 @@ from ..solving.newton import Newton
 from ..solving.problem import Problem
 from ..solving.sdca import Sdca
 from .checkpoint import Checkpoint, Saved
-from .lowrank import LowRank, rule_factor
+from .lowrank import LowRank
+from .parameters import MOST_RANK, check_fit_params, check_rank
 from .rounds import run_rounds
+from .tuning import choose_factor
 
 SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
-MOST_RANK = 4096
 CALIBRATION_ROUNDS = 5
-TOL, EXPOSED_TOL, CLICKS_TOL, AUTO_TOL = 3e-4, 1e-3, 0.02, 0.01
+EXPOSED_TOL, AUTO_TOL = 1e-3, 0.01
+AUTO_RANK = 64  # what reg="cv" is searched with where the rank is to grow
 STARTS = {"spectral": start.spectral, "uniform": start.uniform}
 
 
@@ -170,42 +173,36 @@ class AltSVM(LowRank):
         self._check_params()
         began = time.perf_counter()
         comparisons = as_comparisons(comparisons, y)
-        scaled, self.user_rule_ = self._scales(comparisons)
+        scaled, self.user_rule_ = self._scales(comparisons.source)
         checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
         saved = checkpoint.read() if checkpoint is not None else None
         self.cv_results_: list[dict[str, float]] = [] if saved is None else saved.cv_results
         factor = None if saved is not None else self._factor(comparisons)
-        exposed = None if self.solver == "sdca" else self._exposure(comparisons)
-        problem = self._problem(comparisons.store, scaled, exposed, self._first_rank(comparisons, saved), factor)
+        exposed = self._exposure(comparisons.source)
+        problem = self._problem(comparisons.source, scaled, exposed, self._first_rank(comparisons, saved), factor)
         if saved is not None:
             problem.set_reg(saved.reg, saved.bias_reg)
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
-        self._set_calibration(partial(self._calibrate, comparisons))
-        self._pose(comparisons, problem, exposed)
+        self._pose(comparisons.source, problem, exposed)
         self._proof = None
         self._run(problem, comparisons, exposed, began, checkpoint, saved)
         return self
 
-    def _twin(self) -> AltSVM:
-        """The same model, to be fitted to other data at about the same cost a round, and for a few rounds only."""
-        quiet = {"verbose": False, "callback": None, "checkpoint": None, "warm_start": False}
+    def _settled(self) -> dict[str, Any]:
+        """A few rounds only, at about the same cost each."""
         few = {"max_iter": CALIBRATION_ROUNDS, "tol": 0.0, "solver": "newton", "start": "spectral"}
-        settled = {
-            "rank": min(max(self.rank_, 1), MOST_RANK),
-            "reg": self.reg_,
-            "bias": self.bias_reg_ if self.bias is not False else False,
-        }
-        return AltSVM(**{**self.get_params(), **quiet, **few, **settled})
+        alone = {"checkpoint": None, "warm_start": False}
+        return {**super()._settled(), **few, **alone, "rank": min(max(self.rank_, 1), MOST_RANK)}
+
+    def _exposure(self, source: Source) -> Exposure | None:
+        return None if self.solver == "sdca" else super()._exposure(source)
 
     def _factor(self, comparisons: Comparisons) -> float | None:
-        """The factor on the scale of reg, by the rule or by cross-validation; None where reg is a number."""
-        if self.reg is None:
-            return rule_factor(comparisons)
+        """The factor on the scale of reg by cross-validation; None where it is a number or the source's."""
         if self.reg != "cv":
             return None
-        from .tuning import choose_factor
-
-        self.cv_results_, factor = choose_factor(self, comparisons)
+        rank = AUTO_RANK if self._rank == "auto" else int(self._rank)
+        self.cv_results_, factor = choose_factor(self, comparisons, rank)
         return factor
 
     def _first_rank(self, comparisons: Comparisons, saved: Saved | None) -> int:
@@ -239,7 +236,7 @@ class AltSVM(LowRank):
         self._set_prior(exposed, _coefficients(problem))
         tol = self.tol
         if tol is None:
-            usual = CLICKS_TOL if comparisons.against_unseen else TOL if exposed is None else EXPOSED_TOL
+            usual = comparisons.source.tol if exposed is None else EXPOSED_TOL
             tol = AUTO_TOL if self._rank == "auto" else usual
         keep = None if checkpoint is None else partial(checkpoint.write, solver, self.cv_results_)
 
@@ -278,7 +275,7 @@ class AltSVM(LowRank):
         if self._rank != "auto":
             if isinstance(self._rank, str):
                 raise InputError(f"rank is {self._rank!r}; it must be a whole number or 'auto'")
-            number("rank", self._rank, at_least=1, at_most=MOST_RANK, integer=True)
+            check_rank(self._rank)
         one_of("solver", self.solver, SOLVERS)
         one_of("start", self.start, STARTS)
         self._check_problem()
@@ -293,4 +290,4 @@ class AltSVM(LowRank):
 
 
 def _coefficients(problem: Problem) -> FloatArray | None:
-    return None if problem.user_prior is None else problem.user_prior.coefficients
+    return None if problem.priors is None else problem.priors.users.coefficients

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.comparisons import Comparisons
-from ..data.rows import Pairs
 from ..errors import InputError
 from ..logistic import sigmoid
 
@@ -22,7 +21,7 @@ SHARE = 0.2
 MOST_PAIRS = 500_000
 
 
-def calibrate(twin: Any, comparisons: Comparisons, seed: int) -> float:
+def found_slope(twin: Any, comparisons: Comparisons, seed: int) -> float:
     """The slope for a model of the twin's kind fitted to comparisons; the twin is an estimator not fitted yet.
 
     0 where what was put aside is predicted no better than by a coin.
@@ -36,26 +35,10 @@ def calibrate(twin: Any, comparisons: Comparisons, seed: int) -> float:
         return 1.0
     if not len(rest) or not len(aside):
         return 1.0
-    pairs = _some_pairs(aside, rng)
+    pairs = aside.source.some_pairs(MOST_PAIRS, rng)
     twin.fit(rest)
-    margin = twin._score_codes(pairs.user, pairs.winner) - twin._score_codes(pairs.user, pairs.loser)
-    weight = np.ones(len(margin)) if pairs.weight is None else pairs.weight.astype(np.float64)
-    return fit_slope(margin.astype(np.float64), weight)
-
-
-def _some_pairs(comparisons: Comparisons, rng: np.random.Generator) -> Pairs:
-    """The comparisons one by one, or a random part of them where very many are implied."""
-    r = comparisons.levels
-    if r is None or len(comparisons) <= MOST_PAIRS:
-        return comparisons.pairs()
-    size = np.bincount(r.user, minlength=comparisons.n_users)
-    first = np.cumsum(size) - size
-    a = np.tile(np.arange(len(r.user)), -(-MOST_PAIRS // len(r.user)))
-    b = first[r.user[a]] + (rng.random(len(a)) * size[r.user[a]]).astype(np.int64)
-    differ = r.rating[a] != r.rating[b]
-    a, b = a[differ], b[differ]
-    better = r.rating[a] > r.rating[b]
-    return Pairs(r.user[a], r.item[np.where(better, a, b)], r.item[np.where(better, b, a)])
+    margin = twin.score_codes(pairs.user, pairs.winner) - twin.score_codes(pairs.user, pairs.loser)
+    return fit_slope(margin.astype(np.float64), pairs.weights())
 
 
 def fit_slope(margin: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]) -> float:

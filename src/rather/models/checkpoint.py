@@ -6,17 +6,15 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.whole_files import destination
 from ..errors import FileError
+from .estimator import Estimator
 from .files import read_tensors, write_tensors
-
-if TYPE_CHECKING:
-    from .altsvm import AltSVM
 
 FORMAT = "rather-checkpoint-2"
 FREE = {"max_iter", "tol", "n_threads", "verbose", "callback", "checkpoint", "warm_start"}  # may differ on resuming
@@ -51,7 +49,7 @@ class Saved:
 class Checkpoint:
     """A file that a fit of the same data with the same parameters can go on from."""
 
-    def __init__(self, path: str | Path, model: AltSVM, comparisons: Comparisons) -> None:
+    def __init__(self, path: str | Path, model: Estimator, comparisons: Comparisons) -> None:
         self.path = destination(path)
         kept = {k: v for k, v in model.get_params().items() if k not in FREE}
         self._params = json.dumps(kept, sort_keys=True, default=lambda value: value.item())  # numpy's numbers
@@ -107,12 +105,6 @@ def fingerprint(comparisons: Comparisons) -> str:
     h = hashlib.blake2b(digest_size=16)
     for ids in (comparisons.users, comparisons.items):
         h.update(ids.tobytes() if ids.dtype == np.int64 else json.dumps(ids.tolist()).encode())
-    parts: list[Any] = []
-    if comparisons.written:
-        p = comparisons.pairs()
-        parts += [p.user, p.winner, p.loser, p.weight]
-    elif (r := comparisons.levels) is not None:
-        parts += [r.user, r.item, r.rating]
-    for array in parts:
+    for array in comparisons.source.columns():
         h.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
     return h.hexdigest()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from ..data.comparisons import as_comparisons
-from ..errors import InputError, check_fit_params, number
+from ..errors import InputError, number
 from ..solving import start
 from ..solving.exposure import Exposure
 from ..solving.growth import FIRST_RANK, Growing
-from .lowrank import LowRank, rule_factor
+from .lowrank import LowRank
+from .parameters import check_fit_params
 from .rounds import run_rounds
 
 
@@ -131,10 +131,9 @@ class Convex(LowRank):
         comparisons = as_comparisons(comparisons, y)
         n, m = comparisons.n_users, comparisons.n_items
         radius = None if self.lam is None else math.sqrt(self.lam * n * m)
-        scaled, self.user_rule_ = self._scales(comparisons)
-        factor = rule_factor(comparisons) if self.reg is None else None
-        exposed = self._exposure(comparisons)
-        problem = self._problem(comparisons.store, scaled, exposed, min(FIRST_RANK, n, m), factor)
+        scaled, self.user_rule_ = self._scales(comparisons.source)
+        exposed = self._exposure(comparisons.source)
+        problem = self._problem(comparisons.source, scaled, exposed, min(FIRST_RANK, n, m))
         start.spectral(problem, self.seed)
         solver = Growing(problem, self.seed, radius)
         self.loss_ = self.loss
@@ -146,7 +145,6 @@ class Convex(LowRank):
             return record
 
         self._take(solver, exposed)
-        self._set_calibration(partial(self._calibrate, comparisons))
         run_rounds(self, one_round, began, tol=self.tol)
         solver.trim()
         self._take(solver, exposed)
@@ -159,12 +157,9 @@ class Convex(LowRank):
         self._set_prior(exposed, solver.coefficients)
         self.reg_, self.bias_reg_ = solver.proof.limit, solver.problem.bias_reg
 
-    def _twin(self) -> Convex:
-        """The same program with the multiplier for its penalty, to be fitted to other data."""
-        settled = {"lam": None, "reg": self.reg_, "bias": self.bias_reg_ if self.bias is not False else False}
-        return Convex(
-            **{**self.get_params(), "verbose": False, "callback": None, "tol": max(self.tol, 0.01), **settled}
-        )
+    def _settled(self) -> dict[str, Any]:
+        """The multiplier of the constraint for the penalty."""
+        return {**super()._settled(), "lam": None, "tol": max(self.tol, 0.01)}
 
     def _check_params(self) -> None:
         if self.lam is not None and self.reg is not None:

@@ -1,19 +1,28 @@
-"""The estimator contract of scikit-learn, without the dependency: parameters in ``__init__``, ``get_params``,
-``set_params``, fitted state in names that end in an underscore. ``sklearn.base.clone`` works on these classes."""
+"""The contract of scikit-learn, without the dependency: parameters in ``__init__``, ``get_params``, ``set_params``,
+fitted state in names that end in an underscore, ``fit(X, y)``, ``predict`` and ``score`` on integer triples."""
 
 from __future__ import annotations
 
 import inspect
 from typing import Any
 
+import numpy as np
+
+from ..data.ids import as_ids
+from ..data.readers import checked_triples, signs
 from ..errors import InputError
+from .model import Model
 
 # ``rank`` is a parameter of factor models and also what they do: model.rank(user) is the method.
 _ATTRIBUTE = {"rank": "_rank"}
 
 
-class Estimator:
-    """Parameters are stored under their own names, except ``rank``, which ``get_params()`` gives."""
+class Estimator(Model):
+    """A model with parameters, which ``fit(comparisons)`` sets.
+
+    A kind of estimator takes its parameters in ``__init__`` and does nothing there but ``self._store_params(locals())``
+    (or to store each under its own name; ``rank``, which is also a method, needs the former).
+    """
 
     def _store_params(self, given: dict[str, Any]) -> None:
         for name in self._param_names():
@@ -41,3 +50,52 @@ class Estimator:
         values = self.get_params().items()
         changed = (f"{k}={v!r}" for k, v in values if type(v) is not type(d := defaults[k].default) or v != d)
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    # -- a twin, for what is found on held-out data ---------------------------------------------------------------
+
+    def _twin(self) -> Any:
+        """The same estimator with everything settled that the fit found, to be fitted quietly to other data."""
+        params = self.get_params()
+        quiet = {name: value for name, value in (("verbose", False), ("callback", None)) if name in params}
+        return type(self)(**{**params, **quiet, **self._settled()})
+
+    def _settled(self) -> dict[str, Any]:
+        """Parameters that stood for a rule, as the fit found them."""
+        return {"reg": self.reg_} if "reg_" in self.__dict__ else {}
+
+    # -- scikit-learn, on integer triples ---------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Any:
+        """For integer triples X = (i, j, k): +1 where i prefers j to k by the scores, else -1.
+
+        Users that the fit did not see are taken to rank like everyone, items that it did not see score 0.
+        """
+        self._require_fit()
+        users, *items = (as_ids(column, "X") for column in checked_triples(X).T)
+        u, j, k = self.user_vocabulary_.codes(users), *map(self.item_vocabulary_.codes, items)
+        return np.where(self.score_any(u, j) > self.score_any(u, k), 1, -1)
+
+    def score(self, users: Any, items: Any) -> Any:
+        """Scores of pairs: ``users`` and ``items`` are ids or equally long lists of ids (one of them may be single).
+
+        Given integer triples X and y = +-1, as scikit-learn gives them, it is the share of them that ``predict`` gets
+        right.
+        """
+        if getattr(users, "shape", ())[1:] == (3,):
+            return float(np.mean(self.predict(users) == signs(items, len(users))))
+        return super().score(users, items)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted()
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags  # which alone calls this
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            transformer_tags=None,
+            regressor_tags=None,
+            classifier_tags=None,
+            input_tags=InputTags(),
+        )

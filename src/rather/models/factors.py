@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ..data.comparisons import Comparisons
 from ..data.ids import Codes
 from ..data.tables import Table
 from ..errors import InputError
 from ..native import FloatArray, core, factor, threads
+from .exclusions import Rows
 from .model import Model
 
 
@@ -28,6 +30,27 @@ class FactorModel(Model):
     U_: FloatArray
     V_: FloatArray
     rank_: int
+
+    def set_factors(self, comparisons: Comparisons, user_factors: Any, item_factors: Any, item_bias: Any = None) -> Any:
+        """Take these factors for the users and items of comparisons, in the order of their ids: what a ``fit`` ends in.
+
+        ``item_bias`` is 0 by default. Returns the model, which is then fitted.
+        """
+        sizes = {"user_factors": comparisons.n_users, "item_factors": comparisons.n_items}
+        given = {"user_factors": user_factors, "item_factors": item_factors}
+        made = {name: np.asarray(value, np.float32) for name, value in given.items()}
+        rank = made["user_factors"].shape[-1]
+        bias = np.asarray(np.zeros(comparisons.n_items) if item_bias is None else item_bias, np.float32)
+        for name, array, shape in (
+            *((name, made[name], (n, rank)) for name, n in sizes.items()), ("item_bias", bias, (comparisons.n_items,))
+        ):  # fmt: skip
+            if array.shape != shape:
+                raise InputError(f"{name} has shape {array.shape}; for these comparisons it must be {shape}")
+            if not np.isfinite(array).all():
+                raise InputError(f"{name} holds numbers that are not finite; all must be")
+        self._set_data(comparisons)
+        self._set_factors(*with_bias(made["user_factors"], made["item_factors"], bias), rank)
+        return self
 
     def _set_factors(self, U: FloatArray, V: FloatArray, rank: int) -> None:
         self.U_, self.V_, self.rank_ = U, V, rank
@@ -55,16 +78,27 @@ class FactorModel(Model):
         norms = np.sqrt(np.square(self.item_factors_, dtype=np.float64).sum(axis=1))
         unit[:, : self.rank_] = self.item_factors_ / np.maximum(norms, 1e-30)[:, None]
         self._check_k(k, len(self.items_) - 1, "other items")
-        _, found, score, place = best_rows(unit, j, unit, k, (np.array([0, 1], np.int64), j), threads(self.n_threads))
-        return Table({"item": self.items_[found], "score": score, "rank": place}, self.frame_kind_)
+        _, found, score, place = best_rows(
+            unit, j, unit, k, (np.array([0, 1], np.int64), j), self._candidates(None), threads(self.n_threads)
+        )
+        return self._table({"item": self.items_[found], "score": score, "rank": place})
 
-    def _score_codes(self, u: Codes, j: Codes) -> FloatArray:
+    def score_codes(self, u: Codes, j: Codes) -> FloatArray:
         out = np.empty(len(u), np.float32)
         core.score_pairs(self.U_, u, self.V_, j, out, threads(self.n_threads))
         return out
 
-    def _best(self, u: Codes, k: int, excluded: Any) -> tuple[Any, ...]:
-        return best_rows(self.U_, u, self.V_, k, excluded, threads(self.n_threads))
+    def everyone(self) -> FloatArray:
+        """Everybody's score of every item: the biases, or without them the mean of the users' scores."""
+        self._require_fit()
+        if self.item_bias_.any():
+            return self.item_bias_.copy()
+        mean = factor(1, self.rank_ + 1)
+        mean[0, : self.rank_] = self.user_factors_.mean(axis=0, dtype=np.float64)
+        return score_rows(mean, self.V_, threads(self.n_threads))
+
+    def _best(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
+        return best_rows(self.U_, u, self.V_, k, excluded, items, threads(self.n_threads))
 
     # -- files --------------------------------------------------------------------------------------------------
 
@@ -83,7 +117,7 @@ class FactorModel(Model):
         )
         if sound:
             self._set_factors(*with_bias(u, v, b), u.shape[1])
-        return sound
+        return sound and super()._restore(tensors, about)
 
 
 def with_bias(user_factors: Any, item_factors: Any, item_bias: Any) -> tuple[FloatArray, FloatArray]:
@@ -94,10 +128,37 @@ def with_bias(user_factors: Any, item_factors: Any, item_bias: Any) -> tuple[Flo
     return U, V
 
 
-def best_rows(A: FloatArray, rows: Codes, B: FloatArray, k: int, excluded: Any, n_threads: int) -> tuple[Any, ...]:
-    """(query, item, score, rank) of the k best rows of B for each chosen row of A, flat."""
+def score_rows(row: FloatArray, V: FloatArray, n_threads: int, items: Codes | None = None) -> FloatArray:
+    """The products of one row with all rows of V, or with some."""
+    j = np.arange(len(V), dtype=np.int32) if items is None else items
+    out = np.empty(len(j), np.float32)
+    core.score_pairs(row, np.zeros(len(j), np.int32), V, j, out, n_threads)
+    return out
+
+
+def best_rows(
+    A: FloatArray, rows: Codes, B: FloatArray, k: int, excluded: Rows | None, items: Codes, n_threads: int
+) -> tuple[Any, ...]:
+    """(query, item, score, rank) of the k best of some rows of B for each chosen row of A, flat."""
     item, score = np.empty((len(rows), k), np.int32), np.empty((len(rows), k), np.float32)
     start, gone = excluded if excluded is not None else (None, None)
+    some = len(items) < len(B)
+    if some:
+        full, B = B, factor(len(items), B.shape[1])
+        B[:] = full[items]
+        if excluded is not None:
+            start, gone = _among(excluded, items, len(full))
     core.best_items(A, rows, B, k, start, gone, item, score, n_threads)
     query, place = np.nonzero(item >= 0)
-    return query, item[query, place], score[query, place], place + 1
+    found = item[query, place]
+    return query, items[found] if some else found, score[query, place], place + 1
+
+
+def _among(excluded: Rows, items: Codes, n_items: int) -> Rows:
+    """Exclusions as positions in a list of items; others are left out."""
+    position = np.full(n_items, -1, np.int32)
+    position[items] = np.arange(len(items), dtype=np.int32)
+    start, gone = excluded
+    at = position[gone]
+    kept = np.concatenate(([0], np.cumsum(at >= 0)))
+    return kept[start].astype(np.int64), at[at >= 0]

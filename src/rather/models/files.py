@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,16 +15,14 @@ from ..data.whole_files import existing, written_whole
 from ..errors import FileError
 from ..native import threads
 
-if TYPE_CHECKING:
-    from .model import Model
-
 FORMAT = "rather-model-1"
 SAVED_PARAMS = (str, int, float, bool, type(None))
 FITTED = {"history_", "bias_reg_", "converged_", "interrupted_", "cv_results_"}  # what else is told about a fit
+NAMED = ("user", "item")  # columns of results that may have the caller's own names
 NOT_SAVED = {"callback", "checkpoint"}  # a file must not decide what a later fit calls or overwrites
 
 
-def save_model(model: Model, path: str | Path) -> None:
+def save_model(model: Any, path: str | Path) -> None:
     """Write a fitted model; see :meth:`Model.save`."""
     params = {k: v.item() if isinstance(v, np.generic) else v for k, v in model.get_params().items()}
     start, item = model.seen_
@@ -39,6 +38,7 @@ def save_model(model: Model, path: str | Path) -> None:
         "params": {k: v for k, v in params.items() if isinstance(v, SAVED_PARAMS) and k not in NOT_SAVED},
         **model._about(),
         "slope": model.slope_,
+        "names": {role: name for role, name in model.names_.items() if role in NAMED},
         "fitted": {name: getattr(model, name) for name in FITTED if hasattr(model, name)},
         "frame_kind": model.frame_kind_,
         "ids": {"users": _id_kind(model.users_), "items": _id_kind(model.items_)},
@@ -46,17 +46,12 @@ def save_model(model: Model, path: str | Path) -> None:
     write_tensors(path, tensors, {"format": FORMAT, "about": json.dumps(about)})
 
 
-def load(path: str | Path) -> Any:
-    """Read a model that :meth:`Model.save` wrote.
-
-    The file is data only: nothing in it is executed, and a file that is truncated, altered or not a model is refused.
-    """
-    from .. import ESTIMATORS
-
+def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
+    """A fitted model of one of some kinds, by name; see :func:`rather.load`."""
     tensors, metadata = read_tensors(path, FORMAT, "model")
     try:
         about = json.loads(metadata["about"])
-        kind = ESTIMATORS[about["class"]]
+        kind = kinds[about["class"]]
         names = set(kind._param_names()) - NOT_SAVED
         model = kind(**{k: v for k, v in about["params"].items() if k in names})
         threads(model.n_threads)
@@ -74,7 +69,8 @@ def load(path: str | Path) -> Any:
             and start.min() == 0  # with the next line: differences cannot wrap around
             and bool((np.diff(start) >= 0).all())
             and (not len(item) or (item.min() >= 0 and item.max() < len(items)))
-            and 0 <= float(about["slope"]) < np.inf
+            and (about["slope"] is None or 0 <= float(about["slope"]) < np.inf)
+            and all(role in NAMED and isinstance(name, str) for role, name in about.get("names", {}).items())
             and about["frame_kind"] in ("dict", "pandas", "polars", "pyarrow")
             and isinstance(about["fitted"], dict)
             and set(about["fitted"]) <= FITTED
@@ -83,8 +79,8 @@ def load(path: str | Path) -> Any:
         raise FileError(f"the model file {str(path)!r} is damaged: {type(e).__name__}: {e}") from e
     if not sound:
         raise FileError(f"the model file {str(path)!r} is damaged: its parts do not fit together")
-    model._set_calibration(float(about["slope"]))
-    model.frame_kind_ = about["frame_kind"]
+    model.slope_ = None if about["slope"] is None else float(about["slope"])
+    model.frame_kind_, model.names_, model._fitted_to = about["frame_kind"], dict(about.get("names", {})), None
     for name, value in about["fitted"].items():
         setattr(model, name, value)
     return model

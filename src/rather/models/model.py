@@ -2,89 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..data import frames
 from ..data.comparisons import Comparisons
-from ..data.ids import Codes, Vocabulary, as_ids
-from ..data.rows import row_starts
+from ..data.ids import Codes, Ids, Vocabulary, as_ids
 from ..data.tables import Table
 from ..errors import InputError, NotFittedError, number
 from ..logistic import sigmoid
-from ..native import FloatArray
+from ..native import FloatArray, core, threads
+from .calibration import found_slope
+from .exclusions import Rows, exclusions, select
+from .files import save_model
+from .unknown import check_unknown, left_out
 
 REFIT = "items are learned from comparisons: fit again with some that involve it"
+EVERYONE: Any = object()
+BLOCK = 2**22  # scores at a time in lists
 
 
 class Model:
     """Personal scores for every user and item, whatever they are made of.
 
-    A kind of model says how it scores pairs of codes, which items are best for a user, and what a file must hold of it:
-    ``_score_codes``, ``_best``, ``_tensors``, ``_about`` and ``_restore``.
+    A kind of model says how it scores pairs of codes, in ``score_codes``; lists, probabilities and metrics follow. One
+    that can be saved says what a file must hold of it, in ``_tensors``, ``_about`` and ``_restore``. In ``fit`` it
+    calls ``_set_data(comparisons)``.
 
     Attributes
     ----------
     users_, items_ : arrays
         External ids; a code is a position in them.
+    slope_ : float or None
+        Of probabilities, once :meth:`calibrate` or :meth:`probability` has found it.
     """
 
     UNKNOWN_USER = "fit again with some of their answers"
     n_threads: int | None = None
+    seed: int = 0
 
     user_vocabulary_: Vocabulary
     item_vocabulary_: Vocabulary
     frame_kind_: str
-    seen_: tuple[Any, Any]
+    names_: dict[str, str]
+    seen_: Rows
+    slope_: float | None
+    _fitted_to: Comparisons | None
 
     def _set_data(self, comparisons: Comparisons) -> None:
         """What a model keeps of the comparisons it is fitted to."""
         self.user_vocabulary_, self.item_vocabulary_ = comparisons.user_vocabulary, comparisons.item_vocabulary
-        self.frame_kind_ = comparisons.frame_kind
-        self.seen_ = seen_items(comparisons)
+        self.frame_kind_, self.names_ = comparisons.frame_kind, comparisons.names
+        self.seen_ = comparisons.source.met()
+        self._fitted_to, self.slope_ = comparisons, None
 
     # -- what a kind of model says ------------------------------------------------------------------------------
 
-    def _score_codes(self, u: Codes, j: Codes) -> FloatArray:
+    def score_codes(self, u: Codes, j: Codes) -> FloatArray:
         """Scores of pairs of codes."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not say how it scores: it needs score_codes(u, j)")
 
-    def _best(self, u: Codes, k: int, excluded: Any) -> tuple[Any, ...]:
-        """(query, item, score, rank) of each user's k best items, flat; ``excluded`` is (starts, items) or None."""
-        raise NotImplementedError
+    def everyone(self) -> FloatArray:
+        """Everybody's score of every item: the ranking of someone nothing is known about. Here, the users' mean."""
+        self._require_fit()
+        total, n = np.zeros(len(self.items_)), len(self.items_)
+        items, size = np.arange(n, dtype=np.int32), max(1, BLOCK // n)
+        for first in range(0, len(self.users_), size):
+            u = np.arange(first, min(first + size, len(self.users_)), dtype=np.int32)
+            total += self.score_codes(np.repeat(u, n), np.tile(items, len(u))).reshape(len(u), n).sum(axis=0)
+        return np.asarray(total / len(self.users_), np.float32)
+
+    def _best(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
+        """(query, item, score, rank) of each user's k best of some items (in order), flat, none of those excluded."""
+        n, parts, size = len(items), [], max(1, BLOCK // max(len(items), 1))
+        for first in range(0, max(len(u), 1), size):
+            rows = u[first : first + size]
+            score = self.score_codes(np.repeat(rows, n), np.tile(items, len(rows)))
+            gone = None if excluded is None else select(excluded, np.arange(first, first + len(rows), dtype=np.int32))
+            query, place, found, rank = best_scores(
+                score.reshape(len(rows), n), k, gone, items, threads(self.n_threads)
+            )
+            parts.append((query + first, place, found, rank))
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
     def _tensors(self) -> dict[str, Any]:
         """Arrays to save."""
-        raise NotImplementedError
+        raise InputError(f"{type(self).__name__} does not say what a file must hold of it, and cannot be saved")
 
     def _about(self) -> dict[str, Any]:
         """What else to save, as JSON."""
-        return {}
+        return {"reg": self.reg_} if "reg_" in self.__dict__ else {}
 
     def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
         """Take over what a file holds; ids are set already. False, or an exception, if its parts do not fit."""
-        raise NotImplementedError
+        if "reg" in about:
+            self.reg_ = float(about["reg"])
+            return 0 < self.reg_ < np.inf
+        return True
 
-    # -- how sure -----------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------
 
-    def _set_calibration(self, slope: float | Callable[[], float]) -> None:
-        self._slope = slope
-
-    @property
-    def slope_(self) -> float:
-        """The slope of probabilities, P(i prefers j to k) = sigma(slope (s_ij - s_ik)).
-
-        Found on comparisons put aside, at its first use (probability, save), at about the cost of another fit.
-        """
-        if callable(self._slope):
-            self._slope = self._slope()
-        return self._slope
+    def _is_fitted(self) -> bool:
+        return "user_vocabulary_" in self.__dict__
 
     def _require_fit(self) -> None:
-        if "user_vocabulary_" not in self.__dict__:
+        if not self._is_fitted():
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(comparisons) first")
 
     def __getattr__(self, name: str) -> Any:
@@ -94,11 +118,11 @@ class Model:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
-    def users_(self) -> Any:
+    def users_(self) -> Ids:
         return self.user_vocabulary_.ids
 
     @property
-    def items_(self) -> Any:
+    def items_(self) -> Ids:
         return self.item_vocabulary_.ids
 
     # -- scores -------------------------------------------------------------------------------------------------
@@ -107,32 +131,82 @@ class Model:
         """Scores of pairs: ``users`` and ``items`` are ids or equally long lists of ids (one of them may be single)."""
         u, j = self._user_codes(users), self._item_codes(items)
         u, j = self._pair_up(u, j, "users", "items")
-        return self._score_codes(u, j)
+        return self.score_codes(u, j)
+
+    def score_any(self, u: Codes, j: Codes) -> FloatArray:
+        """Scores of pairs of codes of which some are -1: unknown users rank like everyone, unknown items score 0."""
+        out, known = np.zeros(len(u), np.float32), (u >= 0) & (j >= 0)
+        if known.all():
+            return self.score_codes(u, j)
+        out[known] = self.score_codes(u[known], j[known])
+        strangers = (u < 0) & (j >= 0)
+        if strangers.any():
+            out[strangers] = self.everyone()[j[strangers]]
+        return out
+
+    def calibrate(self) -> Any:
+        """Find ``slope_``, the slope of probabilities, on comparisons put aside: costs about as much as another fit.
+
+        :meth:`probability` does it where it was not done yet. A file holds the slope if it was found before ``save``.
+        """
+        self._require_fit()
+        if self._fitted_to is None:
+            raise InputError(
+                "this model was saved before its probabilities were calibrated, and calibrating needs the comparisons "
+                "it was fitted to; fit it again, call calibrate(), and save it then"
+            )
+        self.slope_ = found_slope(self._twin(), self._fitted_to, self.seed)
+        return self
+
+    def _twin(self) -> Any:
+        """The same model, not fitted yet."""
+        raise InputError(f"{type(self).__name__} cannot be fitted to other data, which calibrating takes")
 
     def probability(self, users: Any, left: Any, right: Any) -> FloatArray:
-        """Probability that each user prefers ``left`` to ``right``.
+        """Probability that each user prefers ``left`` to ``right``: sigma(slope_ * (s_left - s_right)).
 
-        sigma(slope_ * (s_left - s_right)), the slope fitted on held-out training comparisons the first time it is
-        needed, at about the cost of another fit.
+        The slope is found on held-out training comparisons by the first call (or by :meth:`calibrate`), at about the
+        cost of another fit.
         """
         u, a, b = self._user_codes(users), self._item_codes(left), self._item_codes(right)
         a, b = self._pair_up(a, b, "left", "right")
         u, a = self._pair_up(u, a, "users", "items")
         b = np.broadcast_to(b, a.shape)
-        margin = self._score_codes(u, a) - self._score_codes(u, np.ascontiguousarray(b))
-        return np.asarray(sigmoid(self.slope_ * margin), np.float32)
+        margin = self.score_codes(u, a) - self.score_codes(u, np.ascontiguousarray(b))
+        return np.asarray(sigmoid(self._known_slope() * margin), np.float32)
+
+    def _known_slope(self) -> float:
+        if self.slope_ is None:
+            self.calibrate()
+        assert self.slope_ is not None
+        return self.slope_
 
     # -- lists --------------------------------------------------------------------------------------------------
 
-    def rank(self, user: Any) -> Table:
-        """All items for one user, best first: columns item, score, rank."""
-        u = self._user_codes(user)
-        if len(u) != 1:
-            raise InputError(f"rank takes one user, not {len(u)}; recommend takes several")
-        _, item, score, place = self._best(u, len(self.items_), None)
-        return Table({"item": self.items_[item], "score": score, "rank": place}, self.frame_kind_)
+    def rank(self, user: Any = EVERYONE, items: Any = None) -> Table:
+        """All items for one user, best first: columns item, score, rank.
 
-    def recommend(self, users: Any, k: int = 10, exclude: Any = None) -> Table:
+        Parameters
+        ----------
+        user : id, optional
+            Nobody in particular by default: everybody's ranking, that of someone nothing is known about.
+        items : list of ids, optional
+            Rank only these.
+        """
+        self._require_fit()
+        among = self._candidates(items)
+        if user is EVERYONE:
+            _, item, score, place = self._best_of_everyone(1, len(among), None, among)
+        else:
+            u = self._user_codes(user)
+            if len(u) != 1:
+                raise InputError(f"rank takes one user, not {len(u)}; recommend takes several")
+            _, item, score, place = self._best(u, len(among), None, among)
+        return self._table({"item": self.items_[item], "score": score, "rank": place})
+
+    def recommend(
+        self, users: Any, k: int = 10, exclude: Any = None, items: Any = None, unknown: str = "error"
+    ) -> Table:
         """The k best items for each user: columns user, item, score, rank.
 
         Parameters
@@ -140,54 +214,69 @@ class Model:
         users : id or list of ids
         k : int
             At most the number of items. A list is shorter where exclusions leave fewer; it is never padded.
-        exclude : None, "seen", Comparisons, or a table with user and item columns
-            Items to leave out: none, those in the user's training comparisons, or those given for the user.
+        exclude : None, "seen", list of items, Comparisons, or a table with user and item columns
+            Items to leave out: none, those in the user's training comparisons, some for everybody, or those given for
+            the user.
+        items : list of ids, optional
+            Recommend only from these.
+        unknown : {"error", "everyone", "skip"}
+            What users that the model does not know get: an error, everybody's ranking, or no list (and a warning says
+            how many).
         """
         self._require_fit()
-        u = self._user_codes(users)
-        self._check_k(k, len(self.items_), "items")
-        query, item, score, place = self._best(u, k, self._excluded(u, exclude))
-        columns = {"user": self.users_[u[query]], "item": self.items_[item], "score": score, "rank": place}
-        return Table(columns, self.frame_kind_)
+        check_unknown(unknown)
+        asked = as_ids(as_list(users), "the list of users")
+        u = self.user_vocabulary_.codes(asked)
+        if unknown == "error":
+            self.user_vocabulary_.known(asked, self.UNKNOWN_USER)
+        elif unknown == "skip" and (u < 0).any():
+            left_out(int((u < 0).sum()), len(u), "users")
+            asked, u = asked[u >= 0], u[u >= 0]
+        among = self._candidates(items)
+        self._check_k(k, len(among), "items")
+        excluded = exclusions(exclude, asked, self.item_vocabulary_, lambda: select(self.seen_, u), self.names_)
+        query, item, score, place = self._best_any(u, k, excluded, among)
+        return self._table({"user": asked[query], "item": self.items_[item], "score": score, "rank": place})
+
+    def _best_any(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
+        """The same as ``_best`` where some users may be unknown (-1)."""
+        if (u >= 0).all():
+            return self._best(u, k, excluded, items)
+        known, strangers = (np.flatnonzero(mask).astype(np.int32) for mask in (u >= 0, u < 0))
+        own = [None if excluded is None else select(excluded, rows) for rows in (known, strangers)]
+        found = self._best(u[known], k, own[0], items), self._best_of_everyone(len(strangers), k, own[1], items)
+        parts = ((rows[query], *rest) for rows, (query, *rest) in zip((known, strangers), found, strict=True))
+        joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        order = np.argsort(joined[0], kind="stable")
+        return tuple(column[order] for column in joined)
+
+    def _best_of_everyone(self, n: int, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
+        """The k best of some items by everybody's scores, for each of n people with exclusions of their own."""
+        score = np.tile(self.everyone()[items], (n, 1))
+        return best_scores(score, k, excluded, items, threads(self.n_threads))
+
+    def _candidates(self, items: Any) -> Codes:
+        """Codes of the items to choose from, in order."""
+        if items is None:
+            return np.arange(len(self.items_), dtype=np.int32)
+        return np.unique(self._item_codes(items))
 
     def _check_k(self, k: Any, most: int, what: str) -> None:
         number("k", k, at_least=1, integer=True)
         if k > most:
             raise InputError(f"k is {k}, but there are only {most} {what}; ask for at most {most}")
 
-    def _excluded(self, u: Codes, exclude: Any) -> Any:
-        """(starts, items) of what each of the queried users must not be shown, or None."""
-        if exclude is None:
-            return None
-        if isinstance(exclude, str):
-            if exclude != "seen":
-                raise InputError(f"exclude is {exclude!r}; it must be None, 'seen', comparisons or a table")
-            start, item = self.seen_
-        elif isinstance(exclude, Comparisons):
-            start, item = seen_items(exclude)
-            who = self.user_vocabulary_.codes(exclude.users)
-            what = self.item_vocabulary_.codes(exclude.items)
-            start, item = _rows(np.repeat(who, np.diff(start)), what[item], len(self.users_))
-        else:
-            got = frames.columns(exclude, {"user": "user", "item": "item"})
-            who = self.user_vocabulary_.codes(as_ids(got["user"], "the user to exclude for"))
-            what = self.item_vocabulary_.codes(as_ids(got["item"], "the item to exclude"))
-            start, item = _rows(who, what, len(self.users_))
-        size = np.diff(start)[u]
-        new_start = np.concatenate(([0], np.cumsum(size))).astype(np.int64)
-        flat = np.arange(new_start[-1]) - np.repeat(new_start[:-1], size) + np.repeat(start[u], size)
-        return new_start, np.ascontiguousarray(item[flat])
+    def _table(self, columns: dict[str, Any]) -> Table:
+        """A result in the caller's kind of frame and with the caller's names of columns."""
+        return Table({self.names_.get(role, role): column for role, column in columns.items()}, self.frame_kind_)
 
     # -- files --------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a file, whole or not at all, with the slope of its probabilities (see ``slope_``, which
-        costs about another fit if no probability was asked for yet).
+        """Write the model to a file, whole or not at all. :func:`rather.load` reads it back.
 
-        :func:`rather.load` reads it back.
+        Probabilities of the loaded model need ``slope_``: call :meth:`calibrate` before, if they will be asked for.
         """
-        from .files import save_model
-
         self._require_fit()
         save_model(self, path)
 
@@ -195,11 +284,11 @@ class Model:
 
     def _user_codes(self, users: Any) -> Codes:
         self._require_fit()
-        return self.user_vocabulary_.known(_as_list(users), self.UNKNOWN_USER)
+        return self.user_vocabulary_.known(as_list(users), self.UNKNOWN_USER)
 
     def _item_codes(self, items: Any) -> Codes:
         self._require_fit()
-        return self.item_vocabulary_.known(_as_list(items), REFIT)
+        return self.item_vocabulary_.known(as_list(items), REFIT)
 
     @staticmethod
     def _pair_up(a: Codes, b: Codes, left: str, right: str) -> tuple[Codes, Codes]:
@@ -212,23 +301,26 @@ class Model:
         raise InputError(f"there are {len(a)} {left} and {len(b)} {right}; give equally many, or one of either")
 
 
-def seen_items(comparisons: Comparisons) -> tuple[Any, Any]:
-    """(starts, items): the items each user is known to have met: clicked, rated or compared."""
-    source = comparisons.clicks or comparisons.ratings
-    if source is not None:
-        return row_starts(source.user, comparisons.n_users), source.item
-    store = comparisons.store
-    return store.start.copy(), store.item.copy()  # copies: a view would keep the whole store alive
+def best_scores(score: Any, k: int, excluded: Rows | None, items: Codes, n_threads: int) -> tuple[Any, ...]:
+    """(query, item, score, rank) of the k best of each row of scores, flat; columns stand for ``items``."""
+    n_rows, n = score.shape
+    flat = np.array(score, np.float32).reshape(-1)
+    if excluded is not None:
+        start, gone = excluded
+        column = np.full(int(max(items.max(initial=0), gone.max(initial=0))) + 1, -1, np.int64)
+        column[items] = np.arange(n)
+        row, at = np.repeat(np.arange(n_rows), np.diff(start)), column[gone]
+        flat[(row * n + at)[at >= 0]] = -np.inf
+    order = np.empty(len(flat), np.int64)
+    core.order_rows(np.arange(n_rows + 1, dtype=np.int64) * n, flat, order, n_threads)
+    top = order.reshape(n_rows, n)[:, :k]
+    query, place = np.nonzero(flat[top] > -np.inf)
+    found = top[query, place]
+    return query, items[found % max(n, 1)], flat[found], place + 1
 
 
-def _rows(who: Codes, what: Codes, n_users: int) -> tuple[Any, Any]:
-    """Unsorted (user, item) codes as rows, unknown users and items left out."""
-    fine = (who >= 0) & (what >= 0)
-    who, what = who[fine], what[fine]
-    return row_starts(who, n_users), what[np.argsort(who, kind="stable")]
-
-
-def _as_list(values: Any) -> Any:
+def as_list(values: Any) -> Any:
+    """Ids as given, one alone as a list."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         return [values]
     return values if hasattr(values, "__array__") else list(values)

@@ -1,4 +1,4 @@
-"""Newcomers: a vector solved from a few answers, without fitting again."""
+"""Models that newcomers can join: the convex problem that a few answers pose in one vector, and its solution."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import numpy as np
 from ..data.ids import Codes
 from ..errors import InputError
 from ..native import LOSSES, FloatArray, core, factor
+from ..solving import smoothing
 from ..solving.exposure import Exposure, person_features
-from ..solving.problem import Problem, Scales, UserRule
+from ..solving.problem import Problem
+from ..solving.scales import Scales, UserRule
 from .factors import FactorModel
 from .person import Person
 
@@ -91,11 +93,11 @@ class FoldInModel(FactorModel):
         return super()._tensors() | prior
 
     def _about(self) -> dict[str, Any]:
-        return {"loss": self.loss_, "reg": self.reg_, "user_rule": asdict(self.user_rule_)}
+        return {**super()._about(), "loss": self.loss_, "user_rule": asdict(self.user_rule_)}
 
     def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
         rule = UserRule(**{name: float(value) for name, value in about["user_rule"].items()})
-        self.loss_, self.reg_, self.user_rule_ = about["loss"], float(about["reg"]), rule
+        self.loss_, self.user_rule_ = about["loss"], rule
         if PRIOR[0] in tensors:
             self.prior_ = parts, coefficients = tensors[PRIOR[0]], tensors[PRIOR[1]]
             sound = (
@@ -119,6 +121,6 @@ class FoldInModel(FactorModel):
 
 def solve_users(problem: Problem) -> None:
     """Solve every user's convex problem to the accuracy of single precision; a hinge by tightening its smoothing."""
-    for delta in (2.0**-k for k in range(0, 12, 2)) if problem.loss == LOSSES["hinge"] else (0.0,):
+    for delta in smoothing.EXACT if smoothing.is_smoothed(problem) else (0.0,):
         problem.delta = delta
         problem.user_step(newton_steps=50, cg_steps=max(20, problem.rank), cg_tol=0.01, grad_tol=1e-5)

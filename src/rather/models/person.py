@@ -1,23 +1,21 @@
-"""A newcomer: a vector solved from a few answers, and what the model says of them."""
+"""What a model says of a newcomer: scores, rankings and probabilities of one vector."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..data.ids import Codes
 from ..data.tables import Table
 from ..errors import InputError
 from ..logistic import sigmoid
-from ..native import FloatArray, core, threads
-from .factors import best_rows
-
-if TYPE_CHECKING:
-    from .newcomers import FoldInModel
+from ..native import FloatArray, threads
+from .factors import FactorModel, best_rows, score_rows
 
 
 class Person:
-    """Made by :meth:`FoldInModel.fold_in`.
+    """Made by ``fold_in`` of a model.
 
     Attributes
     ----------
@@ -25,7 +23,7 @@ class Person:
     answers : list of (winner, loser)
     """
 
-    def __init__(self, model: FoldInModel, u: FloatArray, answers: list[tuple[Any, Any]]) -> None:
+    def __init__(self, model: FactorModel, u: FloatArray, answers: list[tuple[Any, Any]]) -> None:
         self.model = model
         self.answers = answers
         self._u = u
@@ -39,30 +37,29 @@ class Person:
 
     def score(self, items: Any) -> FloatArray:
         """Scores of items."""
-        j = self.model._item_codes(items)
-        out = np.empty(len(j), np.float32)
-        core.score_pairs(self._u, np.zeros(len(j), np.int32), self.model.V_, j, out, threads(self.model.n_threads))
-        return out
+        return score_rows(self._u, self.model.V_, threads(self.model.n_threads), self.model._item_codes(items))
 
     def probability(self, left: Any, right: Any) -> float:
         """Probability of preferring ``left`` to ``right``."""
         a, b = self.score(left), self.score(right)
         if len(a) != 1 or len(b) != 1:
             raise InputError(f"probability compares one item with one, not {len(a)} with {len(b)}")
-        return float(sigmoid(self.model.slope_ * (a[0] - b[0])))
+        return float(sigmoid(self.model._known_slope() * (a[0] - b[0])))
 
-    def rank(self) -> Table:
-        """All items, best first: columns item, score, rank."""
-        return self._best(len(self.model.items_), None)
+    def rank(self, items: Any = None) -> Table:
+        """All items, or only some, best first: columns item, score, rank."""
+        among = self.model._candidates(items)
+        return self._best(len(among), None, among)
 
-    def recommend(self, k: int = 10, exclude: Any = None) -> Table:
-        """The k best items, those in ``exclude`` (a list of ids) left out: columns item, score, rank."""
-        self.model._check_k(k, len(self.model.items_), "items")
+    def recommend(self, k: int = 10, exclude: Any = None, items: Any = None) -> Table:
+        """The k best items (of ``items``, if given) without those in ``exclude``: columns item, score, rank."""
+        among = self.model._candidates(items)
+        self.model._check_k(k, len(among), "items")
         gone = None if exclude is None else self.model._item_codes(exclude)
-        return self._best(k, None if gone is None else (np.array([0, len(gone)], np.int64), gone))
+        return self._best(k, None if gone is None else (np.array([0, len(gone)], np.int64), gone), among)
 
-    def _best(self, k: int, excluded: Any) -> Table:
+    def _best(self, k: int, excluded: Any, items: Codes) -> Table:
         model = self.model
         one = np.zeros(1, np.int32)
-        _, item, score, place = best_rows(self._u, one, model.V_, k, excluded, threads(model.n_threads))
-        return Table({"item": model.items_[item], "score": score, "rank": place}, model.frame_kind_)
+        _, item, score, place = best_rows(self._u, one, model.V_, k, excluded, items, threads(model.n_threads))
+        return model._table({"item": model.items_[item], "score": score, "rank": place})

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..errors import InputError
-from ..judging.metrics import accuracy_of_scores
 from ..native import core
 from ..solving import start
 from ..solving.newton import Newton
 from ..solving.problem import Problem
-
-if TYPE_CHECKING:
-    from .altsvm import AltSVM
+from .lowrank import LowRank
 
 FACTORS = (4.0, 3.2, 2.6, 2.1, 1.7, 1.4, 1.1, 0.9, 0.7, 0.5, 0.35)  # times the scale of reg, from stiff to loose
 HELD_OUT = 0.2
-AUTO_RANK = 64  # what the path is searched with where the rank is to grow
 ROUNDS = 4  # at each value, from the solution at the one before
 
 
-def choose_factor(model: AltSVM, comparisons: Comparisons) -> tuple[list[dict[str, float]], float]:
+def choose_factor(model: LowRank, comparisons: Comparisons, rank: int) -> tuple[list[dict[str, float]], float]:
     """The factor on the scale of reg whose fit orders most held-out comparisons rightly, and the path's results.
 
     A fifth of every user's *ratings* or *clicks* is held out when pairs come from them (pairs of the same items would
@@ -33,14 +29,13 @@ def choose_factor(model: AltSVM, comparisons: Comparisons) -> tuple[list[dict[st
     train, test = comparisons.hold_out(HELD_OUT, seed=model.seed)
     if not len(train) or not len(test):
         raise InputError("reg='cv' holds out a fifth of the answers, too few here to compare; give reg a number")
-    scaled, _ = model._scales(train)
-    exposed = None if model.solver == "sdca" else model._exposure(train)
-    rank = AUTO_RANK if model._rank == "auto" else int(model._rank)
+    scaled, _ = model._scales(train.source)
+    exposed = model._exposure(train.source)
     results: list[dict[str, float]] = []
-    best, best_accuracy, worse = start.REG_FACTOR, -1.0, 0
+    best, best_accuracy, worse = comparisons.source.reg_factor, -1.0, 0
     problem: Problem | None = None
     for factor in FACTORS:
-        warm, problem = problem, model._problem(train.store, scaled, exposed, rank, factor)
+        warm, problem = problem, model._problem(train.source, scaled, exposed, rank, factor)
         if warm is None:
             start.spectral(problem, model.seed)
         else:
@@ -66,4 +61,5 @@ def _held_out_accuracy(problem: Problem, test: Comparisons) -> float:
         core.score_pairs(problem.U, user, problem.V, item, out, problem.n_threads)
         return out
 
-    return accuracy_of_scores(scores, test, None, problem.n_threads)
+    right, every = test.source.ordered(scores, None, problem.n_threads)
+    return float(right.sum() / every.sum())

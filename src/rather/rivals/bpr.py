@@ -11,7 +11,7 @@ from ..data.comparisons import Comparisons
 from ..data.rows import Clicks
 from ..models.newcomers import FoldInModel
 from ..native import LOSSES, core
-from ..solving.problem import UserRule
+from ..solving.scales import UserRule
 from .stochastic import Stochastic, at_least_a_round, click_rows, counts
 
 
@@ -89,9 +89,7 @@ class BPR(Stochastic, FoldInModel):
         self._start(comparisons, bias=True)
         clicks = comparisons.clicks
         self.loss_, self.reg_ = "logistic", _default_reg(clicks) if self.reg is None else float(self.reg)
-        self.user_rule_ = UserRule(
-            power=0.0, typical=1.0, balance=1.0
-        )  # a ridge a step is a mean of losses and a ridge
+        self.user_rule_ = UserRule(power=0.0, typical=1.0, balance=1.0)  # a step is a mean of losses and a ridge
         p, q = (np.full(n, self.reg_, np.float32) for n in (comparisons.n_users, comparisons.n_items))
         if clicks is not None:
             rows, (users, items) = click_rows(clicks, comparisons), _click_shares(clicks, comparisons)

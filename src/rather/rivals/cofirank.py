@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..data.comparisons import Comparisons, as_comparisons
-from ..errors import InputError, check_fit_params, number, one_of
-from ..models.calibration import calibrate
+from ..data.ratings import Rated
+from ..errors import InputError, number, one_of
 from ..models.estimator import Estimator
 from ..models.factors import FactorModel, with_bias
+from ..models.parameters import check_bias, check_fit_params, check_rank
 from ..models.rounds import run_rounds
 from ..native import FloatArray, core, factor, threads
-from ..solving.problem import scales
-from ..solving.start import gradient_scales, singular
+from ..solving.reg import gradient_scales
+from ..solving.scales import scales
+from ..solving.singular import singular
 
 LISTS = {"ndcg": 0, "ordinal": 1}  # losses of whole lists, by their numbers in the core
 LOSSES = (*LISTS, "regression")
@@ -133,9 +133,6 @@ class CofiRank(Estimator, FactorModel):
         halves = self._halves(comparisons)
         self.reg_, self.bias_reg_ = halves.reg, halves.bias_reg
         self._set_data(comparisons)
-        settled = {"reg": self.reg_, "bias": self.bias_reg_ if self.bias is not False else False}
-        twin = CofiRank(**{**self.get_params(), **settled, "verbose": False, "callback": None})
-        self._set_calibration(partial(calibrate, twin, comparisons, self.seed))
         self._run(halves, began)
         return self
 
@@ -181,24 +178,17 @@ class CofiRank(Estimator, FactorModel):
         run_rounds(self, one_round, began, tol=self.tol, title=f"CofiRank {self.loss}")
 
     def _check_params(self) -> None:
-        number("rank", self._rank, at_least=1, at_most=4096, integer=True)
+        check_rank(self._rank)
         one_of("loss", self.loss, LOSSES)
-        if not isinstance(self.bias, bool):
-            number("bias", self.bias, above=0, at_most=1e30)
+        check_bias(self.bias)
         number("item_power", self.item_power, at_least=0, at_most=2)
         number("k", self.k, at_least=1, at_most=2**31 - 1, integer=True)
         check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)
         number("gap", self.gap, above=0, below=1)
         threads(self.n_threads)
 
-    # -- files --------------------------------------------------------------------------------------------------
-
-    def _about(self) -> dict[str, Any]:
-        return {"reg": self.reg_}
-
-    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
-        self.reg_ = float(about["reg"])
-        return super()._restore(tensors, about) and 0 < self.reg_ < math.inf
+    def _settled(self) -> dict[str, Any]:
+        return {"reg": self.reg_, "bias": self.bias_reg_ if self.bias is not False else False}
 
 
 def _rated_store(comparisons: Comparisons) -> tuple[Any, npt.NDArray[np.float64]]:
@@ -209,11 +199,8 @@ def _rated_store(comparisons: Comparisons) -> tuple[Any, npt.NDArray[np.float64]
             "CofiRank learns from ratings, and these comparisons have none behind them (a split by pairs leaves none: "
             "use by='items'); make them with Comparisons.from_ratings or from_rankings, or fit AltSVM"
         )
-    if comparisons.written:
-        size = comparisons.n_users, comparisons.n_items
-        store = core.store_from_ratings(*size, r.user, r.item, r.rating, threads(None))
-    else:
-        store = comparisons.store
+    source = comparisons.source
+    store = Rated(source.n_users, source.n_items, r).store if source.written else source.store
     if not store.n_entries:
         raise InputError("there is nothing for CofiRank to learn: nobody in this part rated two items differently")
     order = np.lexsort((r.item, r.rating, r.user))  # the order of the store, which leaves out users without comparisons

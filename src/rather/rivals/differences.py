@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from ..data.comparisons import as_comparisons
-from ..errors import check_fit_params, number
-from ..models.calibration import calibrate
+from ..models.certified import Certified
 from ..models.estimator import Estimator
 from ..models.factors import FactorModel
+from ..models.parameters import check_fit_params, check_rank, check_shape
 from ..models.rounds import run_rounds
 from ..native import threads
-from ..solving.certificate import Certified
 from ..solving.newton import Newton
 from .gaps import gap_problem, require_gaps
 
@@ -98,32 +96,20 @@ class Differences(Estimator, Certified, FactorModel):
 
     def fit(self, comparisons: Any, y: Any = None) -> Differences:
         """Fit to :class:`Comparisons` with ratings behind them."""
-        number("rank", self._rank, at_least=1, at_most=4096, integer=True)
-        number("item_power", self.item_power, at_least=0, at_most=2)
-        number("balance", self.balance, at_least=0, at_most=1)
+        check_rank(self._rank)
+        check_shape(self.item_power, self.balance)
         check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
         comparisons = as_comparisons(comparisons, y)
-        require_gaps(comparisons, "Differences")
+        require_gaps(comparisons.source, "Differences")
         problem = gap_problem(
-            comparisons, rank=int(self._rank), loss="squared_difference", reg=self.reg, item_power=self.item_power,
-            balance=self.balance, n_threads=n_threads, seed=self.seed,
+            comparisons.source, rank=int(self._rank), loss="squared_difference", reg=self.reg,
+            item_power=self.item_power, balance=self.balance, n_threads=n_threads, seed=self.seed,
         )  # fmt: skip
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._set_data(comparisons)
         self._set_factors(problem.U, problem.V, problem.rank)
-        twin = Differences(**{**self.get_params(), "reg": self.reg_, "verbose": False, "callback": None})
-        self._set_calibration(partial(calibrate, twin, comparisons, self.seed))
         run_rounds(self, Newton(problem, self.seed).round, began, tol=self.tol)
-        self._pose(comparisons, problem)
+        self._pose(comparisons.source, problem)
         return self
-
-    # -- files --------------------------------------------------------------------------------------------------
-
-    def _about(self) -> dict[str, Any]:
-        return {"reg": self.reg_}
-
-    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
-        self.reg_ = float(about["reg"])
-        return super()._restore(tensors, about) and 0 < self.reg_ < float("inf")

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from ..data.comparisons import as_comparisons
-from ..errors import check_fit_params, number, one_of
-from ..models.calibration import calibrate
+from ..errors import one_of
 from ..models.estimator import Estimator
 from ..models.newcomers import FoldInModel
+from ..models.parameters import check_fit_params, check_shape
 from ..models.rounds import run_rounds
 from ..native import LOSSES, threads
-from ..solving import start
-from ..solving.newton import HINGE_DELTAS
-from ..solving.problem import Problem, scales
+from ..solving.newton import record
+from ..solving.problem import Problem
+from ..solving.reg import reg_scales
+from ..solving.scales import scales
+from ..solving.smoothing import Tightening
 
 REG_FACTOR = 1.5  # times the scale of the bias's ridge; chosen on training ratings, most of which were held out
 
@@ -100,19 +101,17 @@ class Global(Estimator, FoldInModel):
     def fit(self, comparisons: Any, y: Any = None) -> Global:
         """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1."""
         one_of("loss", self.loss, LOSSES)
-        number("item_power", self.item_power, at_least=0, at_most=2)
-        if self.balance is not None:
-            number("balance", self.balance, at_least=0, at_most=1)
+        check_shape(self.item_power, self.balance)
         check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
         comparisons = as_comparisons(comparisons, y)
         store = comparisons.store
-        balance = comparisons.balance if self.balance is None else self.balance
+        balance = comparisons.source.balance if self.balance is None else self.balance
         scaled, self.user_rule_ = scales(store, user_power=0.0, item_power=self.item_power, balance=balance)
         self.reg_ = self.reg
         if self.reg_ is None:
-            _, scale = start.reg_scales(store, loss=self.loss, scales=scaled, n_threads=n_threads)
+            _, scale = reg_scales(store, loss=self.loss, scales=scaled, n_threads=n_threads)
             self.reg_ = REG_FACTOR * scale
         self.reg_ = float(self.reg_)
         problem = Problem(store, rank=0, loss=self.loss, bias=True, scales=scaled, n_threads=n_threads)
@@ -121,18 +120,11 @@ class Global(Estimator, FoldInModel):
         self.loss_ = self.loss
         self._set_data(comparisons)
         self._set_factors(problem.U, problem.V, 0)
-        deltas = list(HINGE_DELTAS) if self.loss == "hinge" else []
+        tightening = Tightening(problem)
 
         def step() -> dict[str, float]:
-            tightening = bool(deltas)
-            if deltas:
-                problem.delta = deltas.pop(0)
-                problem.evaluate()
-            gain, objective = problem.item_step(cg_steps=50, cg_tol=0.01), problem.objective()
-            gap = gain / objective if objective > 0 else 0.0
-            return {"objective": objective, "gap": max(gap, 1.0) if tightening else gap}
+            coarse = tightening.before_round(problem, len(self.history_))
+            return record(problem, problem.item_step(cg_steps=50, cg_tol=0.01), coarse)
 
-        twin = Global(**{**self.get_params(), "reg": self.reg_, "verbose": False, "callback": None})
-        self._set_calibration(partial(calibrate, twin, comparisons, self.seed))
         run_rounds(self, step, began, tol=self.tol)
         return self

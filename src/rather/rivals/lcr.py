@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..data.comparisons import as_comparisons
 from ..data.ids import Codes
-from ..errors import check_fit_params, number, one_of
-from ..models.calibration import calibrate
+from ..errors import number, one_of
 from ..models.estimator import Estimator
 from ..models.factors import with_bias
-from ..models.model import Model
+from ..models.parameters import check_fit_params, check_rank
 from ..models.rounds import run_rounds
 from ..native import GAP_LOSSES, FloatArray, core, factor, threads
 from ..solving.lbfgs import LBFGS
@@ -25,10 +23,9 @@ from .gaps import gap_problem, require_gaps
 
 BASE_ROUNDS = 8
 LEAST_WEIGHT = 1e-6  # a kernel below it counts as 0
-BLOCK = 2**22  # scores at a time in lists
 
 
-class LCR(Estimator, Model):
+class LCR(Estimator):
     """Local collaborative ranking: the matrix of scores is of low rank near each of a few anchor points.
 
     An anchor t is a (user, item) drawn from the ratings. Each has a low-rank model of its own,
@@ -131,16 +128,16 @@ class LCR(Estimator, Model):
     def fit(self, comparisons: Any, y: Any = None) -> LCR:
         """Fit to :class:`Comparisons` with ratings behind them."""
         number("anchors", self.anchors, at_least=1, at_most=4096, integer=True)
-        number("rank", self._rank, at_least=1, at_most=4096, integer=True)
+        check_rank(self._rank)
         number("bandwidth", self.bandwidth, at_least=0.01, at_most=100)
         one_of("loss", self.loss, GAP_LOSSES)
         check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
         comparisons = as_comparisons(comparisons, y)
-        require_gaps(comparisons, "LCR")
+        require_gaps(comparisons.source, "LCR")
         base = gap_problem(
-            comparisons, rank=int(self._rank), loss=self.loss, reg=self.reg, item_power=0.5, balance=0.5,
+            comparisons.source, rank=int(self._rank), loss=self.loss, reg=self.reg, item_power=0.5, balance=0.5,
             n_threads=n_threads, seed=self.seed,
         )  # fmt: skip
         solver = Newton(base, self.seed)
@@ -157,8 +154,6 @@ class LCR(Estimator, Model):
         local = LocalModels(base, self._near_users, self._near_items, len(self._anchors))
         self._U, self._V = local.U, local.V
         descent = LBFGS(local.value_and_gradient, local.start())
-        twin = LCR(**{**self.get_params(), "reg": self.reg_, "verbose": False, "callback": None})
-        self._set_calibration(partial(calibrate, twin, comparisons, self.seed))
 
         def step() -> dict[str, float]:
             try:
@@ -175,7 +170,7 @@ class LCR(Estimator, Model):
 
     # -- what a model says --------------------------------------------------------------------------------------
 
-    def _score_codes(self, u: Codes, j: Codes) -> FloatArray:
+    def score_codes(self, u: Codes, j: Codes) -> FloatArray:
         def products(A: FloatArray, B: FloatArray) -> FloatArray:
             out = np.empty(len(u), np.float32)
             core.score_pairs(A, u, B, j, out, threads(self.n_threads))
@@ -187,26 +182,10 @@ class LCR(Estimator, Model):
         scores[near] = products(self._U, self._V)[near] / weight[near]
         return scores
 
-    def _best(self, u: Codes, k: int, excluded: Any) -> tuple[Any, ...]:
-        n = len(self.items_)
-        items = np.arange(n, dtype=np.int32)
-        size = max(1, BLOCK // n)
-        parts = []
-        for first in range(0, max(len(u), 1), size):
-            rows = u[first : first + size]
-            score = self._score_codes(np.repeat(rows, n), np.tile(items, len(rows)))
-            if excluded is not None:
-                start, gone = excluded
-                counts = np.diff(start[first : first + len(rows) + 1])
-                who = np.repeat(np.arange(len(rows)), counts)
-                score[who * n + gone[start[first] : start[first + len(rows)]]] = -np.inf
-            order = np.empty(len(score), np.int64)
-            core.order_rows(np.arange(len(rows) + 1) * n, score, order, threads(self.n_threads))
-            top = order.reshape(len(rows), n)[:, :k]
-            query, place = np.nonzero(score[top] > -np.inf)
-            found = top[query, place]
-            parts.append((query + first, items[found % n], score[found], place + 1))
-        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+    def everyone(self) -> FloatArray:
+        """The biases of the base model."""
+        self._require_fit()
+        return self._base[1][:, self.rank_].copy()
 
     # -- files --------------------------------------------------------------------------------------------------
 
@@ -222,9 +201,6 @@ class LCR(Estimator, Model):
             "base_items": V[:, :r],
             "base_bias": V[:, r],
         }
-
-    def _about(self) -> dict[str, Any]:
-        return {"reg": self.reg_}
 
     def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
         n_users, n_items = len(self.users_), len(self.items_)
@@ -247,10 +223,10 @@ class LCR(Estimator, Model):
             and all(tensors[name].dtype == np.float32 and tensors[name].shape == shapes[name] for name in shapes)
             and all((np.abs(tensors[name]) < 1e15).all() for name in shapes)  # and so finite, and their products too
             and all(_is_weight(tensors[name]).all() for name in ("near_users", "near_items"))
-            and 0 < float(about["reg"]) < np.inf
+            and super()._restore(tensors, about)
         )
         if sound:
-            self.reg_, self.rank_, self._anchors = float(about["reg"]), r, anchors
+            self.rank_, self._anchors = r, anchors
             self._base = with_bias(tensors["base_users"], tensors["base_items"], tensors["base_bias"])
             self._near_users, self._near_items = _padded(tensors["near_users"]), _padded(tensors["near_items"])
             self._U, self._V = _padded(tensors["local_users"]), _padded(tensors["local_items"])

@@ -9,11 +9,13 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..errors import one_of
+from ..models.certified import Certified
 from ..models.newcomers import FoldInModel
 from ..native import LOSSES, core, threads
 from ..solving import start
-from ..solving.certificate import Certified
-from ..solving.problem import Problem, scales
+from ..solving.problem import Problem
+from ..solving.reg import reg_scales
+from ..solving.scales import scales
 from .stochastic import Stochastic, at_least_a_round, counts
 
 REG_FACTOR = 2.0  # held-out training ratings of MovieLens 1M, 20 to 100 a user, prefer it to 1.7 and 2.5
@@ -104,14 +106,14 @@ class SGD(Stochastic, Certified, FoldInModel):
         scaled, self.user_rule_ = scales(store, user_power=0.0, item_power=0.0, balance=0.0)
         problem = Problem(store, rank=rank, loss=self.loss, bias=False, scales=scaled, n_threads=n_threads)
         self.loss_ = self.loss
-        self.reg_ = REG_FACTOR * start.reg_scales(store, loss=self.loss, scales=scaled, n_threads=n_threads)[0]
+        self.reg_ = REG_FACTOR * reg_scales(store, loss=self.loss, scales=scaled, n_threads=n_threads)[0]
         if self.reg is not None:
             self.reg_ = float(self.reg)
         problem.set_reg(self.reg_, 1.0)
         start.uniform(problem, self.seed)
         self._set_factors(problem.U, problem.V, rank)
         p, q = (np.asarray(self.reg_ / np.maximum(n, 1), np.float32) for n in counts(comparisons))
-        self._pose(comparisons, problem)
+        self._pose(comparisons.source, problem)
         updates = at_least_a_round(comparisons, len(comparisons))
 
         def make_round() -> float:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons, as_comparisons
 from ..data.rows import Clicks, row_starts
-from ..errors import InputError, check_fit_params, number
-from ..models.calibration import calibrate
+from ..errors import InputError, number
 from ..models.estimator import Estimator
 from ..models.factors import FactorModel
+from ..models.parameters import check_fit_params, check_rank
 from ..models.rounds import run_rounds
 from ..native import FloatArray, core, factor, threads
 
@@ -58,9 +57,6 @@ class Stochastic(Estimator, FactorModel):
             gap = abs(1 - self.history_[-1]["objective"] / objective) if self.history_ and objective else 1.0
             return {"objective": objective, "gap": gap}
 
-        settled = {"verbose": False, "callback": None, "reg": getattr(self, "reg_", self.reg)}
-        twin = type(self)(**{**self.get_params(), **settled})
-        self._set_calibration(partial(calibrate, twin, comparisons, self.seed))
         run_rounds(
             self, one_round, began, tol=self.tol, advice=f"the steps are too long; try a step smaller than {self.step}"
         )
@@ -89,7 +85,7 @@ class Stochastic(Estimator, FactorModel):
         return 0.5 * float(users @ squares[0] + items @ squares[1])
 
     def _check_params(self) -> None:
-        number("rank", self.get_params()["rank"], at_least=1, at_most=4096, integer=True)
+        check_rank(self.get_params()["rank"])
         if self.reg is None and not self._reg_by_rule:
             number("reg", self.reg)
         number("step", self.step, above=0, at_most=1e30)

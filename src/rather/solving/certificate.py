@@ -17,23 +17,14 @@ D(tau) - tau radius |G|_2 for any tau; tau = 1 is the gap of Frank and Wolfe.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ..data.comparisons import Comparisons
-from ..errors import InputError
-from ..native import FloatArray, threads
-from .exposure import Exposure
-from .newton import HINGE_DELTAS
-from .problem import SQUARES, Problem, Scales
+from ..native import FloatArray
+from .problem import SQUARES, Problem
 from .spectrum import decompose, gradient, spectral_norm
 
 LANCZOS_TOL = 1e-4
-NO_DATA = (
-    "a model that was read from a file has no certificate: that needs the comparisons it was fitted to; "
-    "ask for it after fit"
-)
 
 
 @dataclass(frozen=True)
@@ -76,59 +67,6 @@ class Certificate:
             f"rank allows (which is at least {self.lower_bound:.6g}); "
             f"gradient norm {self.gradient_norm / self.limit:.4f} reg"
         )
-
-
-@dataclass(frozen=True)
-class Posed:
-    """The problem a model was fitted to, but for the scalars of a fit."""
-
-    comparisons: Comparisons
-    loss: str
-    bias: bool
-    scales: Scales
-    reg: float
-    bias_reg: float
-    delta: float
-    exposed: Exposure | None
-
-    def at(self, model: Any) -> Problem:
-        """The problem at the factors of a model."""
-        problem = Problem(
-            self.comparisons.store, rank=model.rank_, loss=self.loss, bias=self.bias, scales=self.scales,
-            n_threads=(n_threads := threads(model.n_threads)),
-            priors=None if self.exposed is None else self.exposed.priors(self.scales, n_threads),
-        )  # fmt: skip
-        problem.set_reg(self.reg, self.bias_reg)
-        problem.U[:], problem.V[:] = model.U_, model.V_
-        problem.delta = self.delta
-        problem.refresh()
-        return problem
-
-
-class Certified:
-    """A factor model that was fitted to a problem with a convex twin."""
-
-    _posed: Posed | None = None
-    _proof: Certificate | None = None  # that of the last round, of fits that prove as they go
-
-    def _pose(self, comparisons: Comparisons, problem: Problem, exposed: Exposure | None = None) -> None:
-        self._posed = Posed(
-            comparisons, problem.loss_name, problem.bias, problem.scales, problem.reg, problem.bias_reg,
-            HINGE_DELTAS[-1] if problem.loss_name == "hinge" else 0.0, exposed,  # any smoothing gives a bound
-        )  # fmt: skip
-
-    def certificate(self) -> Certificate:
-        """How far the model is, at most, from the best one of any rank on its training data: see :class:`Certificate`.
-
-        Costs about as much as two rounds. It is about the problem with the reg that was used, not about which reg
-        predicts best.
-        """
-        self._require_fit()  # type: ignore[attr-defined]
-        if self._proof is not None:
-            return self._proof
-        if self._posed is None:
-            raise InputError(NO_DATA)
-        return certify(self._posed.at(self))
 
 
 def certify(problem: Problem, radius: float | None = None, tol: float = LANCZOS_TOL) -> Certificate:

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.comparisons import Comparisons
+from ..data.source import Source
 from ..errors import InputError
 from ..native import FloatArray, core, factor
-from .priors import Prior
-from .problem import Scales
-from .start import singular
+from .priors import Prior, Priors
+from .scales import Scales
+from .singular import singular
 
 FEATURES = 100  # at most
 ITERATIONS = 5
@@ -46,11 +46,10 @@ class Exposure:
     parts: FloatArray
     k: int
 
-    def priors(self, scales: Scales, n_threads: int) -> tuple[Prior, Prior]:
+    def priors(self, scales: Scales, n_threads: int) -> Priors:
         """The prior means of the users' and of the items' rows."""
         made = (self.users, scales.user_ridge), (self.items, scales.item_ridge)
-        users, items = (Prior(f, self.k, shape, STRENGTH, n_threads) for f, shape in made)
-        return users, items
+        return Priors(*(Prior(f, self.k, shape, STRENGTH, n_threads) for f, shape in made))
 
 
 def person_features(parts: FloatArray, items: Any) -> FloatArray:
@@ -58,20 +57,20 @@ def person_features(parts: FloatArray, items: Any) -> FloatArray:
     return unit_rows(parts[items].sum(axis=0, keepdims=True, dtype=np.float64))
 
 
-def exposure(comparisons: Comparisons, *, wanted: bool | None, seed: int, n_threads: int) -> Exposure | None:
-    """The features of the users and items of comparisons; None where they are not wanted.
+def exposure(source: Source, *, wanted: bool | None, seed: int, n_threads: int) -> Exposure | None:
+    """The features of the users and items of a source; None where they are not wanted.
 
     ``wanted=None``: where the spectrum stands out from a random one's.
     """
-    k = min(FEATURES, comparisons.n_users - 1, comparisons.n_items - 1)
-    if wanted and comparisons.clicks is not None:
+    k = min(FEATURES, source.n_users - 1, source.n_items - 1)
+    if wanted and not source.exposes:
         raise InputError("exposure is for votes and ratings: comparisons from clicks are made of who met what already")
     if wanted and k < 2:
-        size = f"{comparisons.n_users} and {comparisons.n_items}"
+        size = f"{source.n_users} and {source.n_items}"
         raise InputError(f"exposure needs at least 3 users and 3 items, and there are {size}")
-    if wanted is False or k < 2 or comparisons.clicks is not None:
+    if wanted is False or k < 2 or not source.exposes:
         return None
-    store = comparisons.store
+    store = source.store
     n_i = np.maximum(np.diff(store.start), 1).astype(np.float32)
     n_j = np.maximum(store.item_count, 1).astype(np.float32)
     ones = np.ones(store.n_entries, np.float32)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..native import FloatArray, factor
-from . import start
+from . import smoothing, start
 from .certificate import Certificate, certify, within
-from .newton import HINGE_DELTAS, Newton
+from .newton import Newton
 from .problem import Problem
 from .spectrum import Singular, decompose, gradient, leading, rows_of
 
@@ -20,7 +20,6 @@ NEGLIGIBLE = 1e-4  # columns that hold less than this share of the largest one's
 LOOSE = 1e-2  # relative accuracy of directions to grow in
 CALMER = 8  # rounds after which reg moves half as far
 LEAST_REG = 1e-9  # of the first one
-COARSEST, FINEST = 0.5, 2.0**-14  # smoothing of the hinge
 
 
 class Growing:
@@ -39,9 +38,9 @@ class Growing:
         self.radius = radius
         self.factors = problem.U, problem.V, problem.rank  # of the best scores so far
         self.coefficients: FloatArray | None = None  # of the users' prior means there
-        if problem.loss_name == "hinge":
-            self.newton.rounds_done = len(HINGE_DELTAS)  # its own schedule knows nothing of gaps
-            problem.delta = COARSEST
+        self.newton.tightening.steps = 0  # its own schedule knows nothing of gaps
+        if smoothing.is_smoothed(problem):
+            problem.delta = smoothing.COARSEST
             problem.evaluate()
         self.first_reg = problem.reg
         self._norm = 0.0
@@ -79,7 +78,7 @@ class Growing:
                 U, V = within(problem, self._norm, self.radius)
                 proof = replace(proof, nuclear_norm=min(self._norm, self.radius))
             self.factors = U, V, problem.rank
-            self.coefficients = None if problem.user_prior is None else problem.user_prior.of(U)
+            self.coefficients = _coefficients(problem, U)
         else:
             proof = self.proof
         self.proof = replace(proof, lower_bound=min(bound, proof.objective))
@@ -87,9 +86,9 @@ class Growing:
     def _tighten(self) -> None:
         """Halve the smoothing of the hinge as long as it is most of what the gap consists of."""
         problem, proof = self.problem, self.proof
-        if problem.delta > FINEST:  # another loss has none
-            smoothing = problem.true_loss() - problem.slope() - problem.dual_value(1.0)
-            if smoothing >= 0.5 * (proof.objective - proof.lower_bound):
+        if problem.delta > smoothing.FINEST:  # another loss has none
+            share = problem.true_loss() - problem.slope() - problem.dual_value(1.0)
+            if share >= 0.5 * (proof.objective - proof.lower_bound):
                 problem.delta *= 0.5
                 problem.evaluate()
 
@@ -102,7 +101,7 @@ class Growing:
         held = _held(problem)
         problem = _holding(problem, held, len(held.values))
         self.factors = problem.U, problem.V, problem.rank
-        self.coefficients = None if problem.user_prior is None else problem.user_prior.of(problem.U)
+        self.coefficients = _coefficients(problem, problem.U)
 
     def _grow(self) -> None:
         """Balance the factors, drop columns that hold next to nothing, and add those that lower the objective."""
@@ -139,11 +138,16 @@ class Growing:
 
     def restore(self, state: dict[str, Any], rounds_done: int) -> None:
         self.rounds_done = rounds_done
-        self.newton.restore(state, len(HINGE_DELTAS) + STEPS * rounds_done)
+        self.newton.restore(state, STEPS * rounds_done)
         delta, bound = (float(x) for x in state["growth"])
-        self.problem.delta = min(max(delta, 0.0), COARSEST)
+        self.problem.delta = min(max(delta, 0.0), smoothing.COARSEST)
         self.problem.evaluate()
         self._keep(replace(certify(self.problem, self.radius), lower_bound=bound))
+
+
+def _coefficients(problem: Problem, U: FloatArray) -> FloatArray | None:
+    """Of the users' prior means at some U."""
+    return None if problem.priors is None else problem.priors.users.of(U)
 
 
 def _held(problem: Problem) -> Singular:

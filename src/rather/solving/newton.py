@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..native import LOSSES
 from .problem import Problem
-
-HINGE_DELTAS = [2.0**-k for k in range(8)]  # the hinge is smoothed over [1 - delta, 1], tightened round by round
+from .smoothing import Tightening
 
 
 class Newton:
@@ -15,6 +13,7 @@ class Newton:
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.problem = problem
+        self.tightening = Tightening(problem)
         self.rounds_done = 0
 
     def round(self) -> dict[str, float]:
@@ -24,16 +23,10 @@ class Newton:
         share of it that the halves' quadratic models saw left to gain.
         """
         problem = self.problem
-        tightening = problem.loss == LOSSES["hinge"] and self.rounds_done < len(HINGE_DELTAS)
-        if tightening:
-            problem.delta = HINGE_DELTAS[self.rounds_done]
-            problem.evaluate()
+        coarse = self.tightening.before_round(problem, self.rounds_done)
         gain = problem.item_step() + problem.user_step()
         self.rounds_done += 1
-        objective = problem.objective()
-        gap = gain / objective if objective > 0 else 0.0
-        # While the smoothing is still to be tightened, there is more to gain than the current one can see.
-        return {"objective": objective, "gap": max(gap, 1.0) if tightening else gap}
+        return record(problem, gain, coarse)
 
     def state(self) -> dict[str, Any]:
         """Arrays to save, beside U and V, to resume from here."""
@@ -41,8 +34,14 @@ class Newton:
 
     def restore(self, state: dict[str, Any], rounds_done: int) -> None:
         self.rounds_done = rounds_done
-        if self.problem.loss == LOSSES["hinge"] and rounds_done:
-            self.problem.delta = HINGE_DELTAS[min(rounds_done, len(HINGE_DELTAS)) - 1]
+        self.tightening.resume(self.problem, rounds_done)
         self.problem.m[:] = state["m"]
         self.problem.update_priors()
         self.problem.evaluate()
+
+
+def record(problem: Problem, gain: float, coarse: bool) -> dict[str, float]:
+    """The objective, and the gain that was seen as a share of it: all of it while the smoothing is coarse."""
+    objective = problem.objective()
+    gap = gain / objective if objective > 0 else 0.0
+    return {"objective": objective, "gap": max(gap, 1.0) if coarse else gap}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,3 +43,10 @@ class Prior:
 
     def _empty(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         return np.zeros_like(rows), np.zeros((self.k, rows.shape[1]), np.float32)
+
+
+class Priors(NamedTuple):
+    """The prior means of the users' and of the items' rows."""
+
+    users: Prior
+    items: Prior

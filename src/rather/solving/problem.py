@@ -12,67 +12,15 @@ With features z_i of users and h_j of items (see ``exposure``) the ridges are ab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..native import GAP_LOSSES, LOSSES, FloatArray, core, factor
-from .priors import Prior
+from .priors import Priors
+from .scales import Scales
 
 SQUARES = ("squared_hinge", "squared_difference")  # losses h^2 of a shortfall h with slope -2 h
-
-
-@dataclass(frozen=True)
-class Scales:
-    """How much each user and item counts: the shapes of the ridges before ``reg`` scales them, and users' weights."""
-
-    user_ridge: FloatArray
-    item_ridge: FloatArray
-    user_weight: FloatArray
-
-
-@dataclass(frozen=True)
-class UserRule:
-    """What decides how much a user counts: a newcomer is treated by the same rule as the users of a fit.
-
-    A user who compared n items has the ridge shape (n / typical)^power; all of their N comparisons have the weight
-    N^-balance.
-    """
-
-    power: float
-    typical: float
-    balance: float
-
-    def ridge_shape(self, items: Any) -> FloatArray:
-        return _shape(items, self.typical, self.power)
-
-    def weight(self, comparisons: Any) -> FloatArray:
-        return np.asarray(np.maximum(comparisons, 1.0) ** -self.balance, np.float32)
-
-
-def scales(store: Any, *, user_power: float, item_power: float, balance: float) -> tuple[Scales, UserRule]:
-    """How much the users and items of a store count, and the rule for users.
-
-    An item's count is the number of users who compared it, a user's the number of items they compared. The power 0 is
-    the plain ridge; 1/2 for items is the weighted trace norm for a popularity far from uniform.
-    """
-    users = np.diff(store.start).astype(np.float64)
-    items = store.item_count.astype(np.float64)
-    comparisons = np.empty(store.n_users)
-    core.comparisons_per_user(store, comparisons)
-    rule = UserRule(user_power, _typical(users), balance)
-    shape = _shape(items, _typical(items), item_power)
-    return Scales(rule.ridge_shape(users), shape, rule.weight(comparisons)), rule
-
-
-def _typical(count: Any) -> float:
-    """The count as an average (user, item) entry sees it: sum count^2 / sum count."""
-    return max(1.0, float((count**2).sum() / max(count.sum(), 1.0)))
-
-
-def _shape(count: Any, typical: float, power: float) -> FloatArray:
-    return np.asarray((np.maximum(count, 1.0) / typical) ** power, np.float32)
 
 
 class Problem:
@@ -91,7 +39,7 @@ class Problem:
         bias: bool,
         scales: Scales,
         n_threads: int,
-        priors: tuple[Prior, Prior] | None = None,
+        priors: Priors | None = None,
     ) -> None:
         self.store = store
         self.rank = rank
@@ -108,9 +56,7 @@ class Problem:
         order = np.zeros(store.n_entries, np.uint32) if store.sweeps else None
         self._state = core.State(self.m, self.c, self.d, order, scales.user_weight)
         self.loss_value = 0.0
-        self.user_prior: Prior | None
-        self.item_prior: Prior | None
-        self.user_prior, self.item_prior = priors or (None, None)
+        self.priors = priors
         self.user_mean: FloatArray | None = None  # what the users' ridges pull to, if not to 0
 
     def set_reg(self, reg: float, bias_reg: float) -> None:
@@ -123,7 +69,7 @@ class Problem:
         """The same problem for factors of another rank, which are zero."""
         other = Problem(
             self.store, rank=rank, loss=self.loss_name, bias=self.bias, scales=self.scales, n_threads=self.n_threads,
-            priors=None if self.user_prior is None or self.item_prior is None else (self.user_prior, self.item_prior),
+            priors=self.priors,
         )  # fmt: skip
         other.set_reg(self.reg, self.bias_reg)
         other.delta = self.delta
@@ -155,7 +101,7 @@ class Problem:
 
     def item_step(self, *, cg_steps: int = 5, cg_tol: float = 0.1) -> float:
         """One Newton-CG step on all items with U fixed; returns the decrement."""
-        mean = None if self.item_prior is None else self.item_prior.mean
+        mean = None if self.priors is None else self.priors.items.mean
         own = self.V if mean is None else self.V - mean  # what the ridges are of; the scores are carried along
         self.loss_value, _, decrement = core.item_step(
             self.store, self.loss, self.delta, self.q, self.beta, self.U, own, self.rank, self.loss_value,
@@ -168,11 +114,13 @@ class Problem:
 
     def update_priors(self, users: bool = True, items: bool = True) -> None:
         """The prior means that are best for the current factors."""
-        if self.user_prior is not None and users:
-            self.user_prior.update(self.U)
-            self.user_mean = self.user_prior.mean
-        if self.item_prior is not None and items:
-            self.item_prior.update(self.V)
+        if self.priors is None:
+            return
+        if users:
+            self.priors.users.update(self.U)
+            self.user_mean = self.priors.users.mean
+        if items:
+            self.priors.items.update(self.V)
 
     # -- values -------------------------------------------------------------------------------------------------
 
@@ -182,15 +130,15 @@ class Problem:
         U, V = self.own()
         users = (self.p.astype(np.float64) * _row_norms(U[:, :r])).sum()
         items = (self.q.astype(np.float64) * _row_norms(V[:, :r])).sum()
-        if self.user_prior is not None and self.item_prior is not None:
-            users += self.reg * self.user_prior.squares()[:r].sum()
-            items += self.reg * self.item_prior.squares()[:r].sum()
+        if self.priors is not None:
+            users += self.reg * self.priors.users.squares()[:r].sum()
+            items += self.reg * self.priors.items.squares()[:r].sum()
         return 0.5 * float(users + items) + self.bias_penalty()
 
     def bias_penalty(self) -> float:
         """The part of it that is the biases'."""
         own = self.own()[1][:, self.rank].astype(np.float64)
-        shared = 0.0 if self.item_prior is None else self.bias_reg * float(self.item_prior.squares()[self.rank])
+        shared = 0.0 if self.priors is None else self.bias_reg * float(self.priors.items.squares()[self.rank])
         return 0.5 * (float((self.beta * own**2).sum()) + shared)
 
     def bias_dual(self) -> float:
@@ -199,16 +147,16 @@ class Problem:
             return 0.0
         g = np.bincount(self.store.item, weights=self.c, minlength=self.store.n_items)
         total = float((g**2 / self.beta).sum())
-        if (prior := self.item_prior) is not None:
+        if self.priors is not None:
+            prior = self.priors.items
             shared = g @ prior.features[:, : prior.k].astype(np.float64)
             total += float(shared @ shared) / (self.bias_reg * prior.ridge)
         return 0.5 * total
 
     def own(self) -> tuple[FloatArray, FloatArray]:
         """U and V less their prior means."""
-        if self.user_prior is None or self.item_prior is None:
-            return self.U, self.V
-        return self.U - self.user_prior.mean, self.V - self.item_prior.mean
+        U = self.U if self.user_mean is None else self.U - self.user_mean
+        return U, self.V if self.priors is None else self.V - self.priors.items.mean
 
     def objective(self) -> float:
         """F at the current factors with the true loss (a hinge is evaluated unsmoothed)."""

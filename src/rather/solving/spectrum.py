@@ -49,11 +49,11 @@ def gradient(problem: Problem) -> Any:
 
     store = problem.store
     size = store.n_users, store.n_items
-    if problem.user_prior is None or problem.item_prior is None:
+    if problem.priors is None:
         entries = scaled_slopes(problem).astype(np.float64)
         return aslinearoperator(csr_matrix((entries, store.item, store.start), shape=size))
     middle = csr_matrix((-problem.c.astype(np.float64), store.item, store.start), shape=size)
-    return _to_rows(problem.user_prior).T @ aslinearoperator(middle) @ _to_rows(problem.item_prior)
+    return _to_rows(problem.priors.users).T @ aslinearoperator(middle) @ _to_rows(problem.priors.items)
 
 
 def _to_rows(prior: Prior) -> Any:
@@ -76,8 +76,8 @@ def _to_rows(prior: Prior) -> Any:
 
 def rows_of(problem: Problem, left: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:
     """The rows of U and of V that scaled factors stand for."""
-    if problem.user_prior is not None and problem.item_prior is not None:
-        return _to_rows(problem.user_prior) @ left, _to_rows(problem.item_prior) @ right
+    if problem.priors is not None:
+        return _to_rows(problem.priors.users) @ left, _to_rows(problem.priors.items) @ right
     scales = problem.scales
     return left / np.sqrt(scales.user_ridge)[:, None], right / np.sqrt(scales.item_ridge)[:, None]
 
@@ -86,14 +86,15 @@ def decompose(problem: Problem) -> Singular:
     """The singular triples of the scaled personal part of the scores."""
     r, scales = problem.rank, problem.scales
     U, V = problem.own()
+    users, items = problem.priors or (None, None)
 
     def scaled(own: FloatArray, shape: FloatArray, prior: Prior | None) -> Matrix:
         x = own[:, :r].astype(np.float64) * np.sqrt(shape.astype(np.float64))[:, None]
         shared = [] if prior is None else [np.sqrt(prior.ridge) * prior.coefficients[:, :r].astype(np.float64)]
         return np.vstack([x, *shared])
 
-    left, R = np.linalg.qr(scaled(U, scales.user_ridge, problem.user_prior))
-    right, Q = np.linalg.qr(scaled(V, scales.item_ridge, problem.item_prior))
+    left, R = np.linalg.qr(scaled(U, scales.user_ridge, users))
+    right, Q = np.linalg.qr(scaled(V, scales.item_ridge, items))
     a, values, b = np.linalg.svd(R @ Q.T, full_matrices=False)
     return Singular(left @ a, values, right @ b.T)
 

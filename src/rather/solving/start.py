@@ -1,12 +1,8 @@
-"""Where a fit begins, and the scale of its regularisation: the global ranking, and the spectrum of what it leaves.
+"""Where a fit begins: the global ranking, and the spectrum of what it leaves.
 
 At X = 1 b' (everyone ranks like the crowd) the loss has the sparse gradient -G, one number per (user, item seen). With
 the ridges' shapes divided out it is S = diag(p)^-1/2 G diag(q)^-1/2. For reg at or above sigma_max(S) the personal part
 of the optimum is zero; the shrunk leading singular pairs of S are where a fit starts.
-
-The scales of reg and of the bias's ridge are set at zero. That of reg is the geometric mean of the typical norms of
-S's rows and columns there. The factors on them were chosen on held-out training data of very different sets; for reg,
-benchmarks/regularisation.py shows how good the choice is on each.
 """
 
 from __future__ import annotations
@@ -14,45 +10,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..native import FloatArray, core, factor
-from .problem import Problem, Scales
+from ..native import FloatArray, core
+from . import smoothing
+from .problem import Problem
+from .scales import Scales
+from .singular import blocks, singular
 from .spectrum import scaled_slopes
 
 START_ITERATIONS = 3
-REG_FACTOR, CLICKS_REG_FACTOR = 1.7, 1.4
-BIAS_FACTOR = 2.0
-
-
-def reg_scales(store: Any, *, loss: str, scales: Scales, n_threads: int) -> tuple[float, float]:
-    """The scales of reg and of the bias's ridge, both from the scaled gradient at zero.
-
-    The first is the geometric mean of its mean row norm and its mean column norm, the second its mean absolute row sum.
-    """
-    zero = Problem(store, rank=0, loss=loss, bias=False, scales=scales, n_threads=n_threads)
-    zero.evaluate()
-    return gradient_scales(store, scaled_slopes(zero), n_threads)
-
-
-def gradient_scales(store: Any, entries: FloatArray, n_threads: int) -> tuple[float, float]:
-    """The two scales of a gradient with one number per (user, item seen)."""
-    row_sums, row_squares, column_squares = (np.empty(n) for n in (store.n_users, store.n_users, store.n_items))
-    core.row_and_column_sums(store, entries, row_sums, row_squares, column_squares, n_threads)
-
-    def typical(sums: Any) -> float:
-        return float(sums[sums > 0].mean()) if sums.any() else 1.0
-
-    scale = np.sqrt(typical(np.sqrt(row_squares)) * typical(np.sqrt(column_squares)))
-    return float(scale), typical(row_sums)
 
 
 def global_ranking(store: Any, *, loss: str, scales: Scales, bias_reg: float, n_threads: int) -> Problem:
     """The problem of rank 0, solved: b alone."""
     problem = Problem(store, rank=0, loss=loss, bias=True, scales=scales, n_threads=n_threads)
     problem.set_reg(1.0, bias_reg)
-    if loss == "hinge":
-        problem.delta = 0.5
+    if smoothing.is_smoothed(problem):
+        problem.delta = smoothing.ONCE
     problem.evaluate()
     for _ in range(20):
         if problem.item_step(cg_steps=20) <= 1e-4 * problem.loss_value:
@@ -88,9 +62,9 @@ def grow(problem: Problem, seed: int) -> None:
 
 def _steepest(problem: Problem, columns: int, rng: np.random.Generator) -> tuple[Any, FloatArray, FloatArray]:
     """About the leading singular values of S, and the rows of U and V that its singular vectors stand for."""
-    users, items, scales = problem.user_prior, problem.item_prior, problem.scales
+    priors, scales = problem.priors, problem.scales
     roots = 1 / np.sqrt(scales.user_ridge), 1 / np.sqrt(scales.item_ridge)
-    if users is None or items is None:
+    if priors is None:
         values, left, right = singular(
             problem.store, scaled_slopes(problem), columns=columns, iterations=START_ITERATIONS, rng=rng,
             n_threads=problem.n_threads,
@@ -98,10 +72,10 @@ def _steepest(problem: Problem, columns: int, rng: np.random.Generator) -> tuple
         left *= roots[0][:, None]
         right *= roots[1][:, None]
         return values, left, right
-    left, right = _blocks(problem.store, columns, rng)
+    left, right = blocks(problem.store, columns, rng)
     values = core.singular_expanded(
-        problem.store, -problem.c, roots[0], users.core, roots[1], items.core, left, right, columns, START_ITERATIONS,
-        problem.n_threads,
+        problem.store, -problem.c, roots[0], priors.users.core, roots[1], priors.items.core, left, right, columns,
+        START_ITERATIONS, problem.n_threads,
     )  # fmt: skip
     return np.array(values), left, right
 
@@ -156,19 +130,3 @@ def _best_scale(problem: Problem, added: FloatArray, penalty: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if slope(middle) > 0 else (middle, high)
     return 0.5 * (low + high) if low > 0 else 0.0
-
-
-def singular(
-    store: Any, entries: FloatArray, *, columns: int, iterations: int, rng: np.random.Generator, n_threads: int
-) -> tuple[npt.NDArray[np.float64], FloatArray, FloatArray]:
-    """The leading singular values of a matrix with the given entries, and about its singular vectors."""
-    left, right = _blocks(store, columns, rng)
-    values = core.singular(store, entries.astype(np.float32, copy=False), left, right, columns, iterations, n_threads)
-    return np.array(values), left, right
-
-
-def _blocks(store: Any, columns: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Room for singular vectors of users and items, the latter filled at random."""
-    left, right = factor(store.n_users, columns), factor(store.n_items, columns)
-    right[:, :columns] = rng.standard_normal((store.n_items, columns), dtype=np.float32)
-    return left, right

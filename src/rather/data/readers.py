@@ -1,0 +1,192 @@
+"""Frames of any kind to (user ids, item ids, source): what the constructors of ``Comparisons`` read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from . import frames
+from .clicks import ClickRule, clicked
+from .ids import Ids, as_ids, factorize, quoted
+from .ratings import Rated
+from .rows import Clicks, Pairs, Ratings, by_user
+from .source import Source
+from .votes import Votes
+
+LARGEST_RATING = 1e30  # so that single precision holds differences
+LARGEST_WEIGHT = 1e6  # so that single precision holds the squares of sums
+EVERYONE = "everyone"  # who voted where nobody is named
+
+Read = tuple[Ids, Ids, Source]
+
+
+def votes(frame: Any, user: str | None, winner: str, loser: str, weight: str | None, tie: str | None) -> Read:
+    """One row per comparison."""
+    named = {} if user is None else {"user": user}
+    got = frames.columns(frame, {**named, "winner": winner, "loser": loser}, {"weight": weight, "tie": tie})
+    win = as_ids(got["winner"], f"the winner (column {winner!r})")
+    lose = as_ids(got["loser"], f"the loser (column {loser!r})")
+    who = np.full(len(win), EVERYONE, object) if user is None else as_ids(got["user"], f"the user (column {user!r})")
+    if not len(who):
+        raise InputError("there are no votes: the table has no rows")
+    same = np.flatnonzero(win == lose)
+    if len(same):
+        raise InputError(f"row {same[0]} compares item {quoted(win[same[0]])} with itself; drop such rows")
+    w = None if weight is None else _weights(got["weight"], weight)
+    users, (u,) = factorize([who], "user")
+    items, (j, k) = factorize([win, lose], "item")
+    group = None
+    if tie is not None:
+        tied = frames.flags(got["tie"], f"the tie (column {tie!r})")
+        w = (np.ones(len(u), np.float32) if w is None else w) * np.where(tied, np.float32(0.5), np.float32(1))
+        j, k = np.concatenate((j, k[tied])), np.concatenate((k, j[tied]))
+        u, w = np.concatenate((u, u[tied])), np.concatenate((w, w[tied]))
+        group = np.concatenate((np.arange(len(tied)), np.flatnonzero(tied)))
+    pairs = Pairs(u, j, k, w, group=group)
+    if w is not None and not w.all():
+        pairs = pairs.take(w > 0)
+    return users, items, _some(Votes(len(users), len(items), by_user(pairs)), "every vote has weight 0")
+
+
+def _weights(values: Any, column: str) -> Any:
+    given = frames.numbers(values, f"the weight (column {column!r})")
+    bad = np.flatnonzero((given < 0) | (given > LARGEST_WEIGHT))
+    if len(bad):
+        raise InputError(
+            f"the weight (column {column!r}) in row {bad[0]} is {given[bad[0]]}; "
+            f"it must be from 0 to {LARGEST_WEIGHT:,.0f}: scale larger weights down"
+        )
+    return given.astype(np.float32)
+
+
+def triples(X: Any, y: Any) -> Read:
+    """The paper's Omega and Y: integers (i, j, k), and y = +-1."""
+    given = checked_triples(X)
+    u, j, k = (given[:, c].astype(np.int32) for c in range(3))
+    if y is not None:
+        sign = signs(y, len(given))
+        j, k = np.where(sign == 1, j, k), np.where(sign == 1, k, j)
+    users, items = np.arange(u.max() + 1, dtype=np.int64), np.arange(max(j.max(), k.max()) + 1, dtype=np.int64)
+    return users, items, Votes(len(users), len(items), by_user(Pairs(u, j, k)))
+
+
+def checked_triples(X: Any) -> Any:
+    """An array of rows (user, item, another item) of codes."""
+    try:
+        given = np.asarray(X)
+    except ValueError:
+        raise InputError("X has rows of different lengths; each must be three integers: user, item, item") from None
+    if given.ndim != 2 or given.shape[1] != 3:
+        raise InputError(f"X has shape {given.shape}; it must have three columns: user, item, item")
+    if given.dtype.kind not in "iu":
+        raise InputError(f"X holds values of type {given.dtype}; it must hold integers (user, item, item)")
+    if not len(given):
+        raise InputError("X has no rows; it must have one per comparison")
+    for bad, accepted in ((given < 0, "at least 0"), (given >= 2**31 - 1, "below 2,147,483,647")):
+        rows = np.flatnonzero(bad.any(axis=1))
+        if len(rows):
+            raise InputError(f"X in row {rows[0]} is {given[rows[0]].tolist()}; codes must be {accepted}")
+    same = np.flatnonzero(given[:, 1] == given[:, 2])
+    if len(same):
+        raise InputError(f"X in row {same[0]} compares item {given[same[0], 1]} with itself; drop such rows")
+    return given
+
+
+def signs(y: Any, n: int) -> Any:
+    """A column of +1 and -1, one for each of n comparisons."""
+    sign = np.asarray(y)
+    if sign.shape != (n,):
+        raise InputError(f"y has shape {sign.shape}; it must have one entry per row of X, {n}")
+    bad = np.flatnonzero((sign != 1) & (sign != -1))
+    if len(bad):
+        raise InputError(f"y in row {bad[0]} is {quoted(sign[bad[0]])}; it must be +1 or -1")
+    return sign
+
+
+def ratings(
+    frame: Any, user: str, item: str, rating: str, what: str = "rating", better: int = 1
+) -> tuple[Ids, Ids, Rated]:
+    """One row per rating; with ``better=-1`` smaller ones are better, as in a ranking."""
+    got = frames.columns(frame, {"user": user, "item": item, what: rating})
+    values = frames.numbers(got[what], f"the {what} (column {rating!r})")
+    large = np.flatnonzero(np.abs(values) > LARGEST_RATING)
+    if len(large):
+        raise InputError(
+            f"the {what} (column {rating!r}) in row {large[0]} is {values[large[0]]}; "
+            f"it must be from {-LARGEST_RATING:g} to {LARGEST_RATING:g}"
+        )
+    users, u, items, j = _users_and_items(got, user, item)
+    if not len(u):
+        raise InputError(f"there are no {what}s: the table has no rows")
+    key = u.astype(np.int64) * len(items) + j
+    order = np.argsort(key, kind="stable") if (key[1:] <= key[:-1]).any() else np.arange(len(key))
+    key = key[order]
+    twice = np.flatnonzero(key[1:] == key[:-1])
+    if len(twice):
+        a, b = order[twice[0]], order[twice[0] + 1]
+        raise InputError(
+            f"user {quoted(users[u[a]])} has item {quoted(items[j[a]])} twice (rows {a} and {b}); keep one"
+        )
+    rated = Rated(len(users), len(items), Ratings(u[order], j[order], better * values[order]))
+    _some(rated, f"no user {'rated' if what == 'rating' else 'ranked'} two items differently")
+    return users, items, rated
+
+
+def menus(frame: Any, user: str, menu: str, item: str, chosen: str) -> Read:
+    """One row per item shown; rows with the same (user, menu) form one menu."""
+    got = frames.columns(frame, {"user": user, "menu": menu, "item": item, "chosen": chosen})
+    users, u, items, j = _users_and_items(got, user, item)
+    names, (g,) = factorize([as_ids(got["menu"], f"the menu (column {menu!r})")], "menu")
+    took = frames.flags(got["chosen"], f"the choice (column {chosen!r})")
+    if not len(u):
+        raise InputError("there are no menus: the table has no rows")
+    order = np.lexsort((~took, g, u))  # menus together, chosen items first
+    u, g, j, took = u[order], g[order], j[order], took[order]
+    first = np.flatnonzero(np.r_[True, (u[1:] != u[:-1]) | (g[1:] != g[:-1])])
+    size = np.diff(np.r_[first, len(u)])
+    group = np.repeat(np.arange(len(first)), size)
+    repeated = np.lexsort((j, group))
+    twice = np.flatnonzero((group[repeated][1:] == group[repeated][:-1]) & (j[repeated][1:] == j[repeated][:-1]))
+    if len(twice):
+        at = repeated[twice[0]]
+        rows = np.sort(order[repeated[twice[0] : twice[0] + 2]])
+        raise InputError(
+            f"item {quoted(items[j[at]])} is twice in menu {quoted(names[g[at]])} of user {quoted(users[u[at]])} "
+            f"(rows {rows[0]} and {rows[1]}); keep one"
+        )
+    n_chosen = np.add.reduceat(took.astype(np.int64), first)
+    n_left = (size - n_chosen)[group]
+    winners = np.flatnonzero(took)
+    t = np.repeat(winners, n_left[winners])
+    within = np.arange(len(t)) - np.repeat(np.cumsum(n_left[winners]) - n_left[winners], n_left[winners])
+    losers = (first + n_chosen)[group[t]] + within
+    pairs = by_user(Pairs(u[t], j[t], j[losers], group=group[t]))
+    source = Votes(len(users), len(items), pairs)
+    return users, items, _some(source, "no menu has both a chosen item and one that was not")
+
+
+def clicks(frame: Any, user: str, item: str, rule: ClickRule) -> Read:
+    """One row per click; repeated ones count once."""
+    got = frames.columns(frame, {"user": user, "item": item})
+    users, u, items, j = _users_and_items(got, user, item)
+    if not len(u):
+        raise InputError("there are no clicks: the table has no rows")
+    key = np.sort(u.astype(np.int64) * len(items) + j)  # not np.unique, which hashes: several times slower
+    key = key[np.r_[True, key[1:] != key[:-1]]]
+    table = Clicks((key // len(items)).astype(np.int32), (key % len(items)).astype(np.int32))
+    return users, items, _some(clicked(len(users), len(items), table, rule), "every user clicked every item")
+
+
+def _users_and_items(got: dict[str, Any], user: str, item: str) -> tuple[Ids, Any, Ids, Any]:
+    users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
+    items, (j,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
+    return users, u, items, j
+
+
+def _some(source: Source, why_not: str) -> Source:
+    """The source, if it holds any comparison."""
+    if not len(source):
+        raise InputError(f"there is nothing to compare: {why_not}")
+    return source

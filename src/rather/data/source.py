@@ -1,0 +1,125 @@
+"""The contract of a source: what comparisons come from, in codes, answering for itself all that depends on it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from .rows import Clicks, Mask, Pairs, Ratings
+
+Scores = Callable[[Any, Any], Any]  # from (user codes, item codes) to scores
+Counts = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+NO_GAPS = "min_gap needs ratings behind the comparisons, and these have none"
+
+
+class Source(ABC):
+    """Where the comparisons of n_users users over n_items items come from.
+
+    A kind of source is a file of its own beside this one (``votes``, ``ratings``, ``clicks``) and a reader of frames in
+    ``readers``. What it does not say otherwise is here, defaults of estimators among them.
+
+    Attributes
+    ----------
+    ratings, clicks : tables of codes, or None
+        What is behind the comparisons, for estimators that are entitled to it.
+    implied : bool
+        Whether n ratings, places or clicks made of the order of n^2 comparisons, rather than each being an answer.
+    written : bool
+        Whether the comparisons are held one by one.
+    """
+
+    name = ""  # as a summary of comparisons calls it
+    written = False
+    implied = False
+    ratings: Ratings | None = None
+    clicks: Clicks | None = None
+
+    # Defaults that suit the source; what they are and how they were chosen is in docs/mathematics.md.
+    reg_factor: float = 1.7  # on the scale of reg
+    tol: float = 3e-4  # of AltSVM
+    exposes = True  # whether which items people met may say more than the comparisons themselves
+
+    def __init__(self, n_users: int, n_items: int) -> None:
+        self.n_users, self.n_items = n_users, n_items
+        self._store: Any = None
+
+    @property
+    def balance(self) -> float:
+        """The default weight of a user's N comparisons is N^-balance: implied ones are not N independent answers."""
+        return 0.5 if self.implied else 0.0
+
+    @property
+    def store(self) -> Any:
+        """The core's view of the comparisons, built once."""
+        if self._store is None:
+            self._store = self._build()
+        return self._store
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_store": None}  # built again where it is needed
+
+    # -- what is in it ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _build(self) -> Any:
+        """The core's view of the comparisons."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many comparisons there are."""
+
+    @abstractmethod
+    def pairs(self) -> Pairs:
+        """The comparisons one by one, written down for the occasion where they are not."""
+
+    @abstractmethod
+    def some_pairs(self, most: int, rng: np.random.Generator) -> Pairs:
+        """The same, or where more than ``most`` are implied, about as many of them, drawn at random."""
+
+    @abstractmethod
+    def columns(self) -> list[Any]:
+        """The arrays (or None) that tell these comparisons from others of the same users and items."""
+
+    @abstractmethod
+    def ordered(self, scores: Scores, min_gap: float | None, n_threads: int) -> Counts:
+        """For every user the weight of the comparisons that scores order rightly (a tie is not right), and of all.
+
+        With ``min_gap``, of those whose ratings differ by at least as much.
+        """
+
+    def met(self) -> tuple[Any, Any]:
+        """(starts, items): what each user is known to have met."""
+        return self.store.start.copy(), self.store.item.copy()  # copies: a view would keep the whole store alive
+
+    def largest_gap(self) -> float | None:
+        """The largest difference of two ratings of one user; None where ratings are not known."""
+        return None
+
+    # -- parts --------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def split_pairs(self, share: float, rng: np.random.Generator, users: Mask | None) -> tuple[Source, Source]:
+        """(rest, held out): a share of the comparisons (of some users), those of one answer together."""
+
+    def split_items(
+        self, share: float, rng: np.random.Generator, seed: int, users: Mask | None
+    ) -> tuple[Source, Source]:
+        """(rest, held out): a share of what is behind every user's comparisons."""
+        raise InputError(
+            "by='items' needs ratings or clicks behind the comparisons, and these have none; use by='pairs'"
+        )
+
+    def hold_out(self, share: float, rng: np.random.Generator, seed: int, users: Mask | None) -> tuple[Source, Source]:
+        """The split to tune and calibrate on: by items where that can be, so that nothing of a pair leaks."""
+        if self.ratings is None and self.clicks is None:
+            return self.split_pairs(share, rng, users)
+        return self.split_items(share, rng, seed, users)
+
+    @abstractmethod
+    def sample(self, per_user: int, rng: np.random.Generator) -> Source:
+        """At most ``per_user`` answers of every user, drawn at random."""

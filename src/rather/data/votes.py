@@ -1,0 +1,99 @@
+"""Votes: comparisons that are held one by one, each an answer or part of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..native import core, threads
+from .rows import Mask, Pairs, random_places, some
+from .source import NO_GAPS, Counts, Scores, Source
+
+
+class Votes(Source):
+    """Written pairs. They may have been implied by ratings once, and written down for a split or a sample."""
+
+    written = True
+
+    def __init__(self, n_users: int, n_items: int, pairs: Pairs, implied: bool = False) -> None:
+        super().__init__(n_users, n_items)
+        self._pairs, self.implied = pairs, implied
+
+    def _build(self) -> Any:
+        p = self._pairs
+        return core.store_from_pairs(
+            self.n_users, self.n_items, p.user, p.winner, p.loser, p.weight, p.gap, threads(None)
+        )
+
+    def __len__(self) -> int:
+        return len(self._pairs.user)
+
+    def pairs(self) -> Pairs:
+        return self._pairs
+
+    def some_pairs(self, most: int, rng: np.random.Generator) -> Pairs:
+        return self._pairs
+
+    def columns(self) -> list[Any]:
+        p = self._pairs
+        return [p.user, p.winner, p.loser, p.weight]
+
+    def ordered(self, scores: Scores, min_gap: float | None, n_threads: int) -> Counts:
+        pairs = self._pairs
+        if min_gap is not None:
+            if pairs.gap is None:
+                raise InputError(NO_GAPS)
+            pairs = pairs.take(pairs.gap >= min_gap)
+        weight = pairs.weights()
+        right = weight * (scores(pairs.user, pairs.winner) > scores(pairs.user, pairs.loser))
+        return tuple(np.bincount(pairs.user, w, self.n_users).astype(float) for w in (right, weight))  # type: ignore
+
+    def largest_gap(self) -> float | None:
+        gaps = self._pairs.gap
+        return None if gaps is None else float(gaps.max(initial=0))
+
+    def split_pairs(self, share: float, rng: np.random.Generator, users: Mask | None) -> tuple[Source, Source]:
+        held = held_pairs(self._pairs, self._groups, share, rng, users)
+        return self._without(held), Votes(self.n_users, self.n_items, self._pairs.take(held), self.implied)
+
+    def _without(self, held: Mask) -> Source:
+        return Votes(self.n_users, self.n_items, self._pairs.take(~held), self.implied)
+
+    def sample(self, per_user: int, rng: np.random.Generator) -> Source:
+        kept = sampled_pairs(self._pairs, self._groups(self._every()), per_user, self.n_users, rng)
+        return Votes(self.n_users, self.n_items, kept, self.implied)
+
+    def _every(self) -> Mask:
+        return np.ones(len(self), bool)
+
+    def _answer(self) -> npt.NDArray[np.int64] | None:
+        """What says which pairs came from one answer."""
+        return self._pairs.group
+
+    def _groups(self, rows: Mask) -> npt.NDArray[np.int64]:
+        """Numbers 0, 1, ... for the chosen rows, the same for those that must stay together in a split."""
+        group = self._answer()
+        if group is None:
+            return np.arange(int(rows.sum()))
+        return np.unique(group[rows], return_inverse=True)[1].reshape(-1)
+
+
+def held_pairs(pairs: Pairs, groups: Any, share: float, rng: np.random.Generator, users: Mask | None) -> Mask:
+    """Which pairs to hold out; ``groups`` numbers the answers of a mask of them."""
+    held = np.ones(len(pairs.user), bool) if users is None else users[pairs.user]
+    group = groups(held)
+    held[held] = some(int(group.max()) + 1 if len(group) else 0, share, rng)[group]
+    if held.all() or not held.any():
+        raise InputError(f"holding out {share} of {len(held)} comparisons leaves one part empty")
+    return held
+
+
+def sampled_pairs(pairs: Pairs, answer: Any, per_user: int, n_users: int, rng: np.random.Generator) -> Pairs:
+    """The pairs of ``per_user`` answers of every user, of which ``answer`` has the numbers."""
+    asked = np.empty(int(answer.max()) + 1 if len(answer) else 0, pairs.user.dtype)
+    asked[answer] = pairs.user  # an answer is one user's
+    place, _ = random_places(asked, n_users, rng)
+    return pairs.take(place[answer] < per_user)

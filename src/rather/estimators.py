@@ -1,0 +1,36 @@
+"""All estimators by name, and reading a fitted one from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .models.altsvm import AltSVM
+from .models.convex import Convex
+from .models.estimator import Estimator
+from .models.files import load_model
+from .rivals.bpr import BPR
+from .rivals.cofirank import CofiRank
+from .rivals.differences import Differences
+from .rivals.global_ranking import Global
+from .rivals.lcr import LCR
+from .rivals.robirank import RobiRank
+from .rivals.sgd import SGD
+
+ESTIMATORS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (AltSVM, Convex, Global, BPR, SGD, Differences, CofiRank, LCR, RobiRank)
+}
+
+
+def load(path: str | Path, *kinds: type[Estimator]) -> Any:
+    """Read a model that ``save`` wrote.
+
+    The file is data only: nothing in it is executed, and a file that is truncated, altered or not a model is refused.
+
+    Parameters
+    ----------
+    path : path
+    kinds : classes
+        Estimators of your own that the file may hold.
+    """
+    return load_model(path, {**ESTIMATORS, **{kind.__name__: kind for kind in kinds}})

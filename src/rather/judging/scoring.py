@@ -1,0 +1,114 @@
+"""What a metric needs of a model: scores of (user, item) pairs, of ours or of anything with ``score(users, items)``.
+
+Our own models are asked by codes, which is fast; others by ids. Test items that a model does not know score 0, as by
+the authors' program; test users that it does not know are an error, rank like everyone, or are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..data.ids import Codes, Ids, Vocabulary, as_ids
+from ..errors import InputError
+from ..models.exclusions import Rows, select
+from ..models.model import BLOCK, Model, best_scores
+from ..models.unknown import check_unknown, left_out
+from ..native import FloatArray, threads
+
+UNKNOWN_USER = "a metric needs users the model was fitted to, or unknown='everyone' or 'skip'"
+
+
+class Scores(Protocol):
+    """The whole contract of a model that can be judged.
+
+    ``users`` and ``items`` are equally long lists of ids; the answer is a number for each pair, larger for what the
+    user would rather have. ``items_``, the ids of all items, is needed where lists of the best are judged.
+    """
+
+    def score(self, users: Any, items: Any) -> Any: ...
+
+
+def require_scores(model: Any) -> None:
+    """Refuse what cannot be judged."""
+    if not callable(getattr(model, "score", None)):
+        raise InputError(f"the model is of type {type(model).__name__}; it must have score(users, items)")
+    if isinstance(model, Model):
+        model._require_fit()
+
+
+class Judged:
+    """A model under judgement on the test data of some users and items."""
+
+    def __init__(self, model: Any, users: Ids, items: Ids, unknown: str) -> None:
+        check_unknown(unknown)
+        require_scores(model)
+        self.model, self.users, self.items = model, users, items
+        self.n_threads = threads(getattr(model, "n_threads", None))
+        self.own = isinstance(model, Model)
+        known = model.user_vocabulary_ if self.own else _vocabulary(model, "users_", "user")
+        self.known = np.arange(len(users), dtype=np.int32) if known is None else known.codes(users)  # codes, or -1
+        self._item = model.item_vocabulary_.codes(items) if self.own else None
+        self.judged = np.ones(len(users), bool)  # whom the metric is about
+        strangers = self.known < 0
+        if strangers.any():
+            if unknown == "error" and known is not None:
+                known.known(users, UNKNOWN_USER)
+            if unknown == "everyone" and not self.own:
+                raise InputError(f"{type(model).__name__} has no ranking for everyone; use unknown='skip'")
+            if unknown == "skip":
+                left_out(int(strangers.sum()), len(users), "test users")
+                self.judged = ~strangers
+                if not self.judged.any():
+                    raise InputError("the model knows none of the test users; is it the model for these data?")
+
+    def seen(self) -> Callable[[], Rows] | None:
+        """What "seen" means for the test users, as positions in the items; None where the model does not know."""
+        if not self.own or len(self.items) < len(self.model.items_):
+            return None
+        return lambda: select(self.model.seen_, self.known)
+
+    def scores(self, u: Any, j: Any) -> FloatArray:
+        """Scores of pairs of positions in the test users and items."""
+        if self.own:
+            assert self._item is not None
+            return np.asarray(self.model.score_any(self.known[u], self._item[j]))
+        return self._asked(self.users[u], self.items[j])
+
+    def best(self, rows: Codes, k: int, excluded: Rows | None) -> tuple[Any, Any]:
+        """(query, item) of the k best items for some of the users, flat."""
+        if self.own:
+            assert self._item is not None
+            query, item, _, _ = self.model._best_any(self.known[rows], k, excluded, self._item)
+            return query, np.searchsorted(self._item, item)
+        n, users = len(self.items), np.arange(len(rows), dtype=np.int32)
+        parts, size = [], max(1, BLOCK // n)
+        for first in range(0, len(rows), size):
+            some, every = users[first : first + size], np.arange(n, dtype=np.int32)
+            score = self.scores(np.repeat(rows[some], n), np.tile(every, len(some))).reshape(len(some), n)
+            own = None if excluded is None else select(excluded, some)
+            query, item, _, _ = best_scores(score, k, own, every, self.n_threads)
+            parts.append((query + first, item))
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
+
+    def _asked(self, users: Ids, items: Ids) -> FloatArray:
+        """Another's model's answer, checked."""
+        if not len(users):
+            return np.empty(0, np.float32)
+        answer = np.asarray(self.model.score(users, items), np.float32)
+        if answer.shape != users.shape:
+            raise InputError(
+                f"{type(self.model).__name__}.score gave an array of shape {answer.shape} for {len(users)} users and "
+                "items; it must give one number for each pair"
+            )
+        if not np.isfinite(answer).all():
+            raise InputError(f"{type(self.model).__name__}.score gave numbers that are not finite")
+        return answer
+
+
+def _vocabulary(model: Any, name: str, what: str) -> Vocabulary | None:
+    """The ids a model says it knows, if it does."""
+    ids = getattr(model, name, None)
+    return None if ids is None else Vocabulary(as_ids(ids, f"the model's {name}"), what)

@@ -1,0 +1,32 @@
+"""What fits into this machine's memory, asked before it is taken."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .errors import InputError
+
+_MEMINFO = Path("/proc/meminfo")
+
+
+def available() -> int | None:
+    """Bytes that can be had now, or None where that cannot be told."""
+    try:
+        for line in _MEMINFO.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def require(size: float, what: str, instead: str) -> None:
+    """Refuse what would take more bytes than there are, with the size and what to do instead."""
+    free = available()
+    if free is not None and size > free:
+        raise InputError(f"{what} would take {_shown(size)}, and {_shown(free)} are free; {instead}")
+
+
+def _shown(size: float) -> str:
+    return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:,.0f} MiB"

@@ -1,0 +1,73 @@
+"""Models that can say how far they are, at most, from the best of any rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..data.source import Source
+from ..errors import InputError
+from ..native import threads
+from ..solving.certificate import Certificate, certify
+from ..solving.exposure import Exposure
+from ..solving.problem import Problem
+from ..solving.scales import Scales
+from ..solving.smoothing import ROUND_BY_ROUND, is_smoothed
+
+NO_DATA = (
+    "a model that was read from a file has no certificate: that needs the comparisons it was fitted to; "
+    "ask for it after fit"
+)
+
+
+@dataclass(frozen=True)
+class Posed:
+    """The problem a model was fitted to, but for the scalars of a fit."""
+
+    source: Source
+    loss: str
+    bias: bool
+    scales: Scales
+    reg: float
+    bias_reg: float
+    delta: float
+    exposed: Exposure | None
+
+    def at(self, model: Any) -> Problem:
+        """The problem at the factors of a model."""
+        problem = Problem(
+            self.source.store, rank=model.rank_, loss=self.loss, bias=self.bias, scales=self.scales,
+            n_threads=(n_threads := threads(model.n_threads)),
+            priors=None if self.exposed is None else self.exposed.priors(self.scales, n_threads),
+        )  # fmt: skip
+        problem.set_reg(self.reg, self.bias_reg)
+        problem.U[:], problem.V[:] = model.U_, model.V_
+        problem.delta = self.delta
+        problem.refresh()
+        return problem
+
+
+class Certified:
+    """A factor model that was fitted to a problem with a convex twin."""
+
+    _posed: Posed | None = None
+    _proof: Certificate | None = None  # that of the last round, of fits that prove as they go
+
+    def _pose(self, source: Source, problem: Problem, exposed: Exposure | None = None) -> None:
+        self._posed = Posed(
+            source, problem.loss_name, problem.bias, problem.scales, problem.reg, problem.bias_reg,
+            ROUND_BY_ROUND[-1] if is_smoothed(problem) else 0.0, exposed,  # any smoothing gives a bound
+        )  # fmt: skip
+
+    def certificate(self) -> Certificate:
+        """How far the model is, at most, from the best one of any rank on its training data: see :class:`Certificate`.
+
+        Costs about as much as two rounds. It is about the problem with the reg that was used, not about which reg
+        predicts best.
+        """
+        self._require_fit()  # type: ignore[attr-defined]
+        if self._proof is not None:
+            return self._proof
+        if self._posed is None:
+            raise InputError(NO_DATA)
+        return certify(self._posed.at(self))

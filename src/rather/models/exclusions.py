@@ -1,0 +1,85 @@
+"""Items that must not be shown: what was seen, a list for everybody, or lists of each user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..data import frames
+from ..data.comparisons import Comparisons
+from ..data.ids import Codes, Ids, Vocabulary, as_ids
+from ..data.rows import row_starts
+from ..errors import InputError
+
+Rows = tuple[Any, Any]  # (starts, items): those of row i are items[starts[i] : starts[i + 1]]
+
+
+def exclusions(
+    exclude: Any, users: Ids, items: Vocabulary, seen: Callable[[], Rows] | None, names: Mapping[str, str]
+) -> Rows | None:
+    """What each of some users must not be shown, as codes of items; ``seen`` is what "seen" means for them."""
+    if exclude is None:
+        return None
+    if isinstance(exclude, str):
+        if exclude != "seen":
+            raise InputError(f"exclude is {exclude!r}; it must be None, 'seen', items, comparisons or a table")
+        if seen is None:
+            raise InputError("exclude='seen' needs a model that knows what was seen; give a table of users and items")
+        return seen()
+    if isinstance(exclude, Comparisons):
+        start, item = exclude.source.met()
+        who, what = np.repeat(exclude.users, np.diff(start)), exclude.items[item]
+    elif is_list(exclude):
+        gone = items.codes(as_ids(exclude, "the item to exclude"))
+        gone = gone[gone >= 0]
+        return np.arange(len(users) + 1, dtype=np.int64) * len(gone), np.tile(gone, len(users))
+    else:
+        own = {role: _column(exclude, role, names) for role in ("user", "item")}
+        got = frames.columns(exclude, own)
+        who, what = as_ids(got["user"], "the user to exclude for"), as_ids(got["item"], "the item to exclude")
+    return _for_each(users, who, items.codes(what))
+
+
+def is_list(values: Any) -> bool:
+    """Whether these are ids rather than a table of them."""
+    return isinstance(values, (list, tuple, set, frozenset, np.ndarray)) or (
+        isinstance(values, Iterable) and not isinstance(values, Mapping) and not hasattr(values, "columns")
+    )
+
+
+def select(rows: Rows, chosen: Codes) -> Rows:
+    """Some rows, in the order chosen; none for a negative code."""
+    start, item = rows
+    known = np.maximum(chosen, 0)
+    size = np.where(chosen >= 0, np.diff(start)[known], 0) if len(start) > 1 else np.zeros(len(chosen), np.int64)
+    new_start = np.concatenate(([0], np.cumsum(size))).astype(np.int64)
+    begin = start[known] if len(start) > 1 else np.zeros(len(chosen), np.int64)
+    flat = np.arange(new_start[-1]) - np.repeat(new_start[:-1], size) + np.repeat(begin, size)
+    return new_start, np.ascontiguousarray(item[flat])
+
+
+def _column(table: Any, role: str, names: Mapping[str, str]) -> str:
+    """The caller's own name of a column, where the table has it."""
+    frames.kind_of(table)
+    own = names.get(role, role)
+    return own if own in frames.names_in(table) else role
+
+
+def _for_each(users: Ids, who: Ids, what: Codes) -> Rows:
+    """The items of (user, item) rows, for each of the users asked about."""
+    asked = Vocabulary(*_distinct(users))
+    code = asked.codes(who)
+    fine = (code >= 0) & (what >= 0)
+    code, what = code[fine], what[fine]
+    rows = row_starts(code, len(asked)), what[np.argsort(code, kind="stable")]
+    return select(rows, asked.codes(users))
+
+
+def _distinct(users: Ids) -> tuple[Ids, str]:
+    if users.dtype == np.int64:
+        return np.unique(users), "user"
+    ids = np.empty(len(distinct := sorted(set(users.tolist()))), object)
+    ids[:] = distinct
+    return ids, "user"

@@ -1,0 +1,22 @@
+"""What is done about users that a model does not know: an error, everybody's ranking, or nothing but a count."""
+
+from __future__ import annotations
+
+import warnings
+
+from ..errors import one_of
+
+CHOICES = ("error", "everyone", "skip")
+
+
+class UnknownWarning(UserWarning):
+    """Some of what was asked about is not known to the model, and was left out as wished."""
+
+
+def check_unknown(unknown: object) -> None:
+    one_of("unknown", unknown, CHOICES)
+
+
+def left_out(n: int, of: int, what: str) -> None:
+    """Say how many were left out."""
+    warnings.warn(f"{n:,} of {of:,} {what} are not known to the model and were left out", UnknownWarning, stacklevel=4)

@@ -1,0 +1,62 @@
+"""How much each user and item counts: ridges that grow with counts, and users' weights that fall with theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..native import FloatArray, core
+
+
+@dataclass(frozen=True)
+class Scales:
+    """How much each user and item counts: the shapes of the ridges before ``reg`` scales them, and users' weights."""
+
+    user_ridge: FloatArray
+    item_ridge: FloatArray
+    user_weight: FloatArray
+
+
+@dataclass(frozen=True)
+class UserRule:
+    """What decides how much a user counts: a newcomer is treated by the same rule as the users of a fit.
+
+    A user who compared n items has the ridge shape (n / typical)^power; all of their N comparisons have the weight
+    N^-balance.
+    """
+
+    power: float
+    typical: float
+    balance: float
+
+    def ridge_shape(self, items: Any) -> FloatArray:
+        return _shape(items, self.typical, self.power)
+
+    def weight(self, comparisons: Any) -> FloatArray:
+        return np.asarray(np.maximum(comparisons, 1.0) ** -self.balance, np.float32)
+
+
+def scales(store: Any, *, user_power: float, item_power: float, balance: float) -> tuple[Scales, UserRule]:
+    """How much the users and items of a store count, and the rule for users.
+
+    An item's count is the number of users who compared it, a user's the number of items they compared. The power 0 is
+    the plain ridge; 1/2 for items is the weighted trace norm for a popularity far from uniform.
+    """
+    users = np.diff(store.start).astype(np.float64)
+    items = store.item_count.astype(np.float64)
+    comparisons = np.empty(store.n_users)
+    core.comparisons_per_user(store, comparisons)
+    rule = UserRule(user_power, _typical(users), balance)
+    shape = _shape(items, _typical(items), item_power)
+    return Scales(rule.ridge_shape(users), shape, rule.weight(comparisons)), rule
+
+
+def _typical(count: Any) -> float:
+    """The count as an average (user, item) entry sees it: sum count^2 / sum count."""
+    return max(1.0, float((count**2).sum() / max(count.sum(), 1.0)))
+
+
+def _shape(count: Any, typical: float, power: float) -> FloatArray:
+    return np.asarray((np.maximum(count, 1.0) / typical) ** power, np.float32)
