@@ -33,6 +33,7 @@ def ndcg(
     user: str = "user",
     item: str = "item",
     rating: str = "rating",
+    *,
     per_user: bool = False,
     unknown: str = "error",
 ) -> Any:
@@ -110,6 +111,7 @@ def precision(
     exclude: Any = None,
     user: str = "user",
     item: str = "item",
+    *,
     per_user: bool = False,
     unknown: str = "error",
     items: Any = None,
@@ -183,7 +185,7 @@ def _catalogue(model: Any, items: Any) -> Vocabulary:
 
 
 def pairwise_accuracy(
-    model: Scores, test: Comparisons, min_gap: float | None = None, per_user: bool = False, unknown: str = "error"
+    model: Scores, test: Comparisons, min_gap: float | None = None, *, per_user: bool = False, unknown: str = "error"
 ) -> Any:
     """Share of test comparisons whose winner the model scores strictly higher.
 
