@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
@@ -17,6 +18,8 @@ from ..models.altsvm import AltSVM
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from .answer import Answer
+
 # Each optional package, what it is for, and what to install to get it.
 OPTIONAL = {
     "pandas": ("pandas frames", "pandas"),
@@ -26,6 +29,10 @@ OPTIONAL = {
     "scipy": ("development", "scipy"),
     "scikit-learn": ("development", "scikit-learn"),
 }
+
+
+def doctor(options: argparse.Namespace) -> Answer:
+    return examine(), show
 
 
 def examine() -> dict[str, Any]:

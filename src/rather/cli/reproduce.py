@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..data import datasets
-from ..errors import FileError, one_of
+from ..errors import FileError, InputError, one_of
+from .answer import Document, facts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .answer import Answer
 
 STANDARD_ERROR = 2
+
+
+def paper(options: argparse.Namespace) -> Answer:
+    if options.name is None:
+        if options.rest:
+            raise InputError(f"{options.rest[0]!r} goes after the name of a script; rather paper alone lists them")
+        return {"scripts": scripts()}, _show_scripts
+    ok = run(options.name, options.rest, aside=options.json)
+    kept = results(options.name)
+    return {
+        "ok": ok, "name": options.name, "arguments": options.rest, "results": str(kept) if kept.exists() else None,
+    }, _show_nothing  # fmt: skip
+
+
+def _show_scripts(document: Document, console: Console) -> None:
+    for script in document["scripts"]:
+        console.print(script["name"], style="bold", end="")
+        console.print(f"  {script['about']}")
+        data = ", ".join(f"{name} ({'there' if there else 'absent'})" for name, there in script["data"].items())
+        facts(console, {"  data": data or "needs none"})
+    console.print("\nNext: rather paper table1, and rather data for what is absent")
+
+
+def _show_nothing(document: Document, console: Console) -> None:
+    """The script has printed what there is to see."""
 
 
 def folder() -> Path:

@@ -5,34 +5,50 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import re
 import zlib
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from .. import memory
 from ..errors import FileError, InputError
 from . import frames
+from .csv_text import INSTEAD, MOST_BYTES_A_BYTE, columns_of
 from .whole_files import destination, existing, written_whole
 
-_INTEGER = re.compile("0|-?[1-9][0-9]{0,99}")  # as an integer is printed: 007 stays text
+UNPACKED = 4  # bytes of text for a byte of .gz, about
 
 
-def read_file(path: str | Path) -> Any:
-    """A table from a CSV (.csv, .tsv, .txt, optionally .gz) or Parquet file."""
+def read_file(path: str | Path, delimiter: str | None = None, encoding: str | None = None) -> Any:
+    """A table from a CSV (.csv, .tsv, .txt, optionally .gz) or Parquet file.
+
+    ``delimiter`` and ``encoding`` are for CSV; by default whichever of , ; and tab there is most of, and UTF-8.
+    """
     path = existing(path, "a CSV or Parquet file")
-    if not path.stat().st_size:
+    size = path.stat().st_size
+    if not size:
         raise FileError(f"the file {str(path)!r} is empty")
     suffixes = [s.lower() for s in path.suffixes]
-    kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else "".join(suffixes[-1:])
+    packed = suffixes[-1:] == [".gz"]
+    kind = suffixes[-2] if packed and len(suffixes) > 1 else "".join(suffixes[-1:])
     if kind == ".parquet":
+        for what, given in (("delimiter", delimiter), ("encoding", encoding)):
+            if given is not None:
+                raise InputError(f"the Parquet file {str(path)!r} has no {what}; leave out {given!r}")
         return _read_parquet(path)
-    if kind in (".csv", ".tsv", ".txt"):
-        return _read_csv(path, "\t" if kind == ".tsv" else None)
-    raise FileError(f"the file {str(path)!r} ends in {kind!r}; it must end in .csv, .tsv, .txt or .parquet")
+    if kind not in (".csv", ".tsv", ".txt"):
+        raise FileError(f"the file {str(path)!r} ends in {kind!r}; it must end in .csv, .tsv, .txt or .parquet")
+    text = size * UNPACKED if packed else size
+    memory.require(float(text * MOST_BYTES_A_BYTE["pyarrow"]), f"to read the file {str(path)!r}", INSTEAD)
+    try:
+        with (gzip.open if packed else open)(path, "rb") as f:
+            raw = f.read()
+    except (zlib.error, EOFError, OSError) as e:
+        raise FileError(f"the file {str(path)!r} cannot be read as CSV text: {e}") from e
+    if delimiter is None and kind == ".tsv":
+        delimiter = "\t"
+    return columns_of(raw, f"the file {str(path)!r}", delimiter, encoding or "utf-8")
 
 
 def _read_parquet(path: Path) -> Any:
@@ -48,44 +64,6 @@ def _read_parquet(path: Path) -> Any:
         raise FileError(f"the file {str(path)!r} cannot be read as Parquet: {reason}") from e
 
 
-def _read_csv(path: Path, delimiter: str | None) -> Any:
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as f:
-            head = f.readline()
-            if delimiter is None:
-                delimiter = max(",;\t", key=head.count)
-            f.seek(0)
-            reader = csv.reader(f, delimiter=delimiter)
-            header = next(reader, [])
-            rows: list[list[str]] = []
-            for row in reader:
-                if not row:
-                    continue
-                if len(row) != len(header):
-                    raise FileError(
-                        f"line {reader.line_num} of {str(path)!r} has {len(row)} fields; the header has {len(header)}"
-                    )
-                rows.append(row)
-    except (UnicodeDecodeError, csv.Error, zlib.error, EOFError, OSError) as e:
-        raise FileError(f"the file {str(path)!r} cannot be read as CSV text: {e}") from e
-    twice = next((name for k, name in enumerate(header) if name in header[:k]), None)
-    if twice is not None:
-        raise FileError(f"the header of {str(path)!r} has {twice!r} twice; rename one of the columns")
-    if not rows:
-        raise FileError(f"the file {str(path)!r} has no rows below its header")
-    return {name: _typed(column) for name, column in zip(header, zip(*rows, strict=True), strict=True)}
-
-
-def _typed(column: tuple[str, ...]) -> npt.NDArray[Any]:
-    """A CSV column as integers if every field is one, else as strings; numbers() reads floats from strings."""
-    if not all(map(_INTEGER.fullmatch, column)):
-        return np.array(column, dtype=object)
-    whole = [int(v) for v in column]
-    fits = all(-(2**63) <= v < 2**63 for v in whole)
-    return np.array(whole, dtype=np.int64 if fits else object)
-
-
 def table_destination(path: str | Path) -> Path:
     """The path of a table that can be written, which must end in .csv or .parquet."""
     path = destination(path)
@@ -94,24 +72,38 @@ def table_destination(path: str | Path) -> Path:
     return path
 
 
-def write_table(path: str | Path, columns: Mapping[str, Any]) -> None:
-    """Columns as a CSV or Parquet file, by suffix: complete under its final name or absent."""
-    path = table_destination(path)
-    with written_whole(path) as f:
-        (_write_csv if path.suffix.lower() == ".csv" else _write_parquet)(f, columns)
+def write_table(path: str | Path, columns: Any) -> None:
+    """A dict of columns, or an Arrow table, as a CSV or Parquet file, by suffix: complete or absent."""
+    write_tables({path: columns})
 
 
-def _write_csv(f: Any, columns: Mapping[str, Any]) -> None:
+def write_tables(tables: Mapping[Any, Any]) -> None:
+    """Tables by path. No file takes its name before all are complete."""
+    paths = {table_destination(path): columns for path, columns in tables.items()}
+    with ExitStack() as files:
+        opened = [(files.enter_context(written_whole(path)), path, columns) for path, columns in paths.items()]
+        for f, path, columns in opened:
+            (_write_csv if path.suffix.lower() == ".csv" else _write_parquet)(f, columns)
+
+
+def _write_csv(f: Any, columns: Any) -> None:
     text = io.TextIOWrapper(f, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    names = frames.names_in(columns)
+    writer.writerow(names)
+    writer.writerows(zip(*(_values(columns[name]) for name in names), strict=True))
     text.detach()
 
 
-def _write_parquet(f: Any, columns: Mapping[str, Any]) -> None:
+def _values(column: Any) -> list[Any]:
+    values: list[Any] = (getattr(column, "to_pylist", None) or column.tolist)()
+    return values
+
+
+def _write_parquet(f: Any, columns: Any) -> None:
     try:
         import pyarrow.parquet
     except ImportError as e:
         raise InputError("writing Parquet needs pyarrow; install it with: pip install pyarrow") from e
-    pyarrow.parquet.write_table(frames.make(columns, "pyarrow"), f)
+    table = frames.make(columns, "pyarrow") if isinstance(columns, Mapping) else columns
+    pyarrow.parquet.write_table(table, f)

@@ -31,6 +31,8 @@ def destination(path: str | Path) -> Path:
     try:
         if path.is_dir():
             raise FileError(f"{str(path)!r} is a folder; give a file name")
+        if path.exists() and not path.is_file():
+            raise FileError(f"{str(path)!r} is a device or a pipe; give the name of an ordinary file")
         if not path.parent.is_dir():
             raise FileError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into; make it first")
     except OSError as e:

@@ -1,0 +1,74 @@
+"""Who and what a question is about: a user, everyone, or a newcomer's answers; all items, or some."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ..data import frames
+from ..data.ids import as_ids
+from ..errors import InputError
+from .ids import different, is_text, matched, typed
+from .inputs import add_csv, read_table, shown
+from .roles import candidates, the_column
+
+
+def add_answers(parser: Any) -> None:
+    """The options that describe a newcomer."""
+    group = parser.add_argument_group("a newcomer, instead of a user", "from a few answers, without fitting again")
+    group.add_argument("--answers", metavar="FILE", help="table of winner and loser: one person's answers")
+    group.add_argument(
+        "--prefers", nargs=2, action="append", metavar=("WINNER", "LOSER"), help="one answer; may be repeated"
+    )
+    add_csv(group)
+
+
+def add_items(parser: Any) -> None:
+    """The options that narrow the items."""
+    parser.add_argument("--items", nargs="+", metavar="ID", help="only these items")
+    parser.add_argument("--items-file", metavar="FILE", help="or those in a table's column 'item', or in its only one")
+
+
+def is_newcomer(options: argparse.Namespace) -> bool:
+    return options.answers is not None or bool(options.prefers)
+
+
+def newcomer(model: Any, options: argparse.Namespace) -> Any:
+    """The person who gave the answers in --answers and --prefers."""
+    if not hasattr(model, "fold_in"):
+        raise InputError(f"{type(model).__name__} cannot take newcomers; fit AltSVM or Convex for that")
+    pairs = [] if options.answers is None else _answers(model, options)
+    for winner, loser in options.prefers or ():
+        pairs.append((typed(model, "item", winner), typed(model, "item", loser)))
+    return model.fold_in(pairs)
+
+
+def _answers(model: Any, options: argparse.Namespace) -> list[tuple[Any, Any]]:
+    frame, file = read_table(options.answers, options), shown(options.answers)
+    present = frames.names_in(frame)
+    for role in ("weight", "tie"):
+        if role in present:
+            raise InputError(f"{file} has a column {role!r}, which answers have not; leave such rows and it out")
+    for user in candidates("user", present, {})[:1]:
+        if (n := len(different(frame, user))) > 1:
+            raise InputError(f"{file} has answers of {n:,} users (column {user!r}); give one person's alone")
+    columns = {role: the_column(role, present, {}, file) for role in ("winner", "loser")}
+    got = frames.columns(matched(frame, columns, model), columns)
+    winner, loser = (as_ids(got[role], f"the {role} (column {columns[role]!r})").tolist() for role in columns)
+    return list(zip(winner, loser, strict=True))
+
+
+def items(model: Any, options: argparse.Namespace) -> Any:
+    """The items to choose from, or None for all."""
+    if options.items is not None and options.items_file is not None:
+        raise InputError("--items and --items-file both say what to choose from; give one of them")
+    if options.items is not None:
+        return [typed(model, "item", text) for text in options.items]
+    if options.items_file is None:
+        return None
+    frame, file = read_table(options.items_file, options), shown(options.items_file)
+    present = frames.names_in(frame)
+    name = present[0] if len(present) == 1 else the_column("item", present, {}, file)
+    if (name if is_text(model.items_) else name.lstrip("-")) in map(str, model.items_.tolist()):
+        raise InputError(f"the first line of {file} is {name!r}, an item of the model; put a line 'item' above it")
+    return frames.columns(matched(frame, {"item": name}, model), {"item": name})["item"]

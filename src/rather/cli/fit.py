@@ -1,0 +1,91 @@
+"""rather fit: a model learned from a file, and saved."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from ..estimators import ESTIMATORS
+from .answer import Document, facts
+from .inputs import as_read, read_source
+from .outputs import check_different, check_model
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .answer import Answer
+
+SETTINGS = ("keep", "per_user", "unseen")
+FIXED_ROUNDS = ("BPR", "RobiRank")  # whose objective is sampled: they stop at --max-iter
+PARAMETERS = (
+    "rank", "reg", "lam", "loss", "bias", "exposure", "solver", "max_iter", "tol", "n_threads", "seed", "checkpoint",
+)  # fmt: skip
+
+
+def fit(options: argparse.Namespace) -> Answer:
+    check_different("the data, the model and the checkpoint", (options.file, options.out, options.checkpoint))
+    check_model(options.out, options.force)
+    source = read_source(options)
+    settings = {name: getattr(options, name) for name in SETTINGS if getattr(options, name) is not None}
+    for name in settings:
+        if name not in source.format.settings:
+            raise InputError(f"--{name.replace('_', '-')} does not go with {source.about['format']}; leave it out")
+    if source.format.settings and options.seed is not None:
+        settings["seed"] = options.seed
+    verbose = sys.stderr.isatty() and not (options.json or options.quiet)
+    model = _estimator(options, verbose)
+    comparisons = source.comparisons(**settings)
+    if verbose:
+        print(f"{as_read(source.about)}\n{comparisons}", file=sys.stderr)
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="fit interrupted")  # said below, in one line
+        model.fit(comparisons)
+    rounds = len(model.history_)
+    if model.interrupted_ and not rounds:
+        raise KeyboardInterrupt(f"interrupted before the first round was done; nothing saved to {options.out}")
+    model.calibrate().save(options.out)
+    if model.interrupted_:
+        resume = "run the same command to go on" if options.checkpoint else "--checkpoint would let it go on"
+        raise KeyboardInterrupt(f"interrupted; the model of {rounds} rounds is saved to {options.out}; {resume}")
+    return source.about | {
+        "users": comparisons.n_users, "items": comparisons.n_items, "comparisons": len(comparisons),
+        "model": options.model, "reg": getattr(model, "reg_", None), "rounds": rounds,
+        "converged": model.converged_, "gap": model.history_[-1]["gap"],
+        "rank": getattr(model, "rank_", None), "exposure": getattr(model, "exposure_", False),
+        "seconds": time.perf_counter() - began, "out": options.out,
+    }, _show  # fmt: skip
+
+
+def _estimator(options: argparse.Namespace, verbose: bool) -> Any:
+    """The estimator with the parameters that were given; one that it does not have is refused."""
+    given = {name: getattr(options, name) for name in PARAMETERS if getattr(options, name) is not None}
+    kind = ESTIMATORS[options.model]
+    for name in (name for name in PARAMETERS if name in given and name not in kind._param_names()):
+        option = {"bias": "no-bias", "n_threads": "threads"}.get(name, name.replace("_", "-"))
+        raise InputError(f"{options.model} has no --{option}; leave it out")
+    return kind(verbose=verbose, **given)
+
+
+def _show(document: Document, console: Console) -> None:
+    size = f"{document['comparisons']:,} by {document['users']:,} users over {document['items']:,} items"
+    rounds = f"{document['rounds']} rounds in {document['seconds']:.1f} seconds"
+    reg = f", reg {document['reg']:.4g}" if document["reg"] is not None else ""
+    rank = f", rank {document['rank']}" if document["rank"] else ""
+    exposed = ", learning from who met what" if document["exposure"] else ""
+    fixed = document["model"] in FIXED_ROUNDS
+    stopped = "as set" if fixed else "converged" if document["converged"] else "not converged: more with --max-iter"
+    facts(console, {
+        "data": as_read(document),
+        "comparisons": size,
+        "fit": f"{document['model']}, {rounds}, {stopped} (gap {document['gap']:.1e}{reg}{rank}{exposed})",
+        "saved": document["out"],
+    })  # fmt: skip
+    named = "user" in document["columns"]
+    console.print(
+        f"\nNext: rather {'recommend' if named else 'rank'} {document['out']} {'USER' if named else '--everyone'}"
+    )

@@ -1,0 +1,262 @@
+"""The grammar of the command line: every command with its options, their help and an example."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..estimators import ESTIMATORS
+from .asked import add_answers, add_items
+from .demo import demo
+from .doctor import doctor
+from .evaluate import METRICS, evaluate
+from .fit import fit
+from .inputs import FORMATS, add_file
+from .lists import LISTED, probability, rank, recommend
+from .outputs import add_force
+from .reproduce import paper
+from .sets import data, simulate
+from .split import MIN_TEST, PER_USER, SHARE_BY_TIME, split
+from .strangers import add_unknown
+
+if TYPE_CHECKING:
+    from .answer import Answer
+
+    Command = Callable[[argparse.Namespace], Answer]
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one line."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=30), **settings)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"rather: {message}; see: {self.prog} --help\n")
+
+
+def grammar() -> Parser:
+    """The parser of all commands."""
+    from .. import __version__
+
+    parser = Parser(prog="rather", description="Everyone's full ranking from a few choices each.")
+    parser.add_argument("--version", action="version", version=f"rather {__version__}")
+    known = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(run: Command, what: str, example: str, usage: str | None = None) -> Parser:
+        name = run.__name__
+        made: Parser = known.add_parser(
+            name,
+            help=what,
+            description=f"{what[0].upper()}{what[1:]}.",
+            epilog=f"example: rather {name} {example}",
+            usage=None if usage is None else f"rather {name} {usage}",
+        )
+        made.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+        made.set_defaults(run=run)
+        return made
+
+    _demo(command(demo, "see it work: a film club's tastes, learned and checked against the truth", "--members 100"))
+    _fit(
+        command(
+            fit,
+            "learn a model from votes, ratings, menus, rankings or clicks",
+            "votes.csv --out model.rather",
+            "[options] FILE --out MODEL",
+        )
+    )
+    _split(
+        command(
+            split,
+            "cut a file in two, for training and for testing",
+            "votes.csv --train a.csv --test b.csv --test-share 0.2",
+            "[options] FILE --train TRAIN --test TEST (--per-user N | --test-share X | --time [COLUMN])",
+        )
+    )
+    _evaluate(
+        command(evaluate, "judge a model on data it has not seen", "model.rather test.csv", "[options] MODEL FILE")
+    )
+    _rank(
+        command(
+            rank,
+            "all items, or some, for one user, best first",
+            "model.rather ann --top 20",
+            "[options] MODEL (USER | --everyone | --answers FILE | --prefers WINNER LOSER ...)",
+        )
+    )
+    _recommend(
+        command(
+            recommend,
+            "the best items for some users or for all",
+            "model.rather ann bob --k 5 --exclude-seen",
+            "[options] MODEL (USER ... | --all | --answers FILE | --prefers WINNER LOSER ...)",
+        )
+    )
+    _probability(
+        command(
+            probability,
+            "how likely a user would rather have one item than another",
+            "model.rather ann tea coffee",
+            "[options] MODEL USER LEFT RIGHT, or MODEL LEFT RIGHT with --answers or --prefers",
+        )
+    )
+    _simulate(command(simulate, "write votes whose truth is known", "--out votes.csv --users 1000"))
+    _data(command(data, "list the known data sets, or fetch one", "fetch ml-100k", "[--json] [list | fetch NAME]"))
+    _paper(
+        command(
+            paper,
+            "list the paper's tables and figures, or reproduce one",
+            "table2 --only AltSVM Global --seeds 2",
+            "[--json] [NAME [options of that script]]",
+        )
+    )
+    command(doctor, "check this installation", "--json")
+    return parser
+
+
+def _demo(parser: Parser) -> None:
+    parser.add_argument("--members", type=int, default=400, metavar="N", help="20 to 1000 (400)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="another seed, another club (0)")
+
+
+def _fit(parser: Parser) -> None:
+    add_file(parser)
+    parser.add_argument("--out", required=True, metavar="MODEL", help="file to save the model to; replaces a model")
+    add_force(parser)
+    parser.add_argument("--keep", choices=("all", "largest-gap"), help="which pairs of ratings to use (all)")
+    parser.add_argument("--unseen", type=int, metavar="N", help="items to compare clicks with (1/4, at most 1000)")
+    parser.add_argument("--per-user", type=int, metavar="N", help="or: pairs to draw of a click and another item")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    model = parser.add_argument_group("model", "an option that a model does not have is refused; defaults are AltSVM's")
+    model.add_argument(
+        "--model",
+        default="AltSVM",
+        choices=tuple(ESTIMATORS),
+        help="(AltSVM); Differences, CofiRank, LCR need ratings, RobiRank clicks",
+    )
+    model.add_argument(
+        "--rank", type=_rank_or_auto, metavar="R|auto", help="length of the vectors, or auto (AltSVM): as it takes (64)"
+    )
+    model.add_argument(
+        "--reg", type=_reg_or_cv, metavar="X|cv", help="regularisation, or cv (AltSVM): tried on held-out data (a rule)"
+    )
+    model.add_argument("--lam", type=float, metavar="X", help="Convex: bound on the nuclear norm, instead of reg")
+    model.add_argument(
+        "--loss",
+        metavar="L",
+        help="squared_hinge, hinge, logistic; CofiRank: regression, ordinal, ndcg; LCR: its own (squared_hinge)",
+    )
+    model.add_argument("--no-bias", dest="bias", action="store_const", const=False, help="no global part in the scores")
+    model.add_argument(
+        "--exposure",
+        action=argparse.BooleanOptionalAction,
+        help="whether to learn from which items people met as well (where they seem to choose them)",
+    )
+    model.add_argument("--solver", choices=("newton", "sdca"), help="(newton)")
+    model.add_argument("--max-iter", type=int, metavar="N", help="rounds at most (30)")
+    model.add_argument("--tol", type=float, metavar="X", help="gap to stop at (0.0003; clicks 0.02)")
+    model.add_argument("--threads", dest="n_threads", type=int, metavar="N", help="(all cores)")
+    model.add_argument("--seed", type=int, metavar="S", help="(0)")
+    model.add_argument(
+        "--checkpoint", metavar="PATH", help="rewritten every round; a fit that was stopped goes on from it"
+    )
+
+
+def _split(parser: Parser) -> None:
+    add_file(parser)
+    for part in ("train", "test"):
+        parser.add_argument(f"--{part}", required=True, metavar=part.upper(), help="a .csv or .parquet file to write")
+    add_force(parser)
+    how = parser.add_argument_group("how to split", "one of --per-user, --test-share and --time")
+    how.add_argument("--per-user", type=int, metavar="N", help=f"ratings of each user to train on ({PER_USER})")
+    how.add_argument(
+        "--min-test", type=int, metavar="M", help=f"and users with fewer than N + M ratings are left out ({MIN_TEST})"
+    )
+    how.add_argument("--test-share", type=float, metavar="X", help="share of each user's rows to test on, at random")
+    how.add_argument(
+        "--time",
+        nargs="?",
+        const="",
+        metavar="COLUMN",
+        help=f"the last rows by this column (timestamp) are for testing; --test-share says how many ({SHARE_BY_TIME})",
+    )
+    how.add_argument("--by", choices=("everyone", "user"), help="cut at one time, or every user's rows (everyone)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the draw (0)")
+
+
+def _evaluate(parser: Parser) -> None:
+    _add_model(parser)
+    add_file(parser)
+    by_format = "; ".join(f"{name}: {' and '.join(kind.metrics)}" for name, kind in FORMATS.items())
+    parser.add_argument("--metric", action="append", choices=METRICS, help=f"may be repeated ({by_format})")
+    parser.add_argument("--k", type=int, default=10, help="length of the lists that ndcg and precision judge (10)")
+    parser.add_argument("--min-gap", type=float, metavar="X", help="accuracy only on pairs rated at least X apart")
+    parser.add_argument("--exclude", metavar="FILE", help="users and items not to recommend (those seen in training)")
+    add_unknown(parser, "judged by everybody's ranking")
+    parser.add_argument("--per-user", metavar="OUT", help="write every user's values to a .csv or .parquet file")
+    add_force(parser)
+
+
+def _rank(parser: Parser) -> None:
+    _add_model(parser)
+    parser.add_argument("user", metavar="USER").required = False
+    parser.add_argument("--everyone", action="store_true", help="everybody's ranking, instead of a user's")
+    parser.add_argument("--top", type=int, metavar="N", help="only the first N")
+    add_items(parser)
+    add_answers(parser)
+
+
+def _recommend(parser: Parser) -> None:
+    _add_model(parser)
+    # Not nargs="*": that takes no users at all when an option stands between them and MODEL.
+    parser.add_argument("users", nargs="+", metavar="USER", default=()).required = False
+    parser.add_argument("--all", action="store_true", help="every user of the model")
+    parser.add_argument("--k", type=int, help=f"items for each user ({LISTED})")
+    parser.add_argument("--exclude-seen", action="store_true", help="leave out what was met in training, or answered")
+    add_items(parser)
+    add_unknown(parser, "everybody's ranking")
+    parser.add_argument("--out", metavar="FILE", help="write a .csv or .parquet file instead")
+    add_force(parser)
+    add_answers(parser)
+
+
+def _probability(parser: Parser) -> None:
+    _add_model(parser)
+    parser.add_argument("ids", nargs="+", metavar="ID", help="USER LEFT RIGHT; LEFT RIGHT for a newcomer")
+    add_answers(parser)
+
+
+def _simulate(parser: Parser) -> None:
+    parser.add_argument("--out", required=True, metavar="FILE", help="a .csv or .parquet file")
+    add_force(parser)
+    for name, default in (("users", 300), ("items", 200), ("rank", 3), ("per-user", 60), ("seed", 0)):
+        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"({default})")
+    parser.add_argument("--noise", type=float, default=0.5, metavar="X", help="above 0; more is more random (0.5)")
+
+
+def _data(parser: Parser) -> None:
+    parser.add_argument("action", choices=("list", "fetch"), default="list", help="(list)").required = False
+    parser.add_argument("name", metavar="NAME", help="data set to fetch").required = False
+
+
+def _paper(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help="script of a source checkout's paper/, by name").required = False
+
+
+def _add_model(parser: Parser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="file that 'rather fit' saved")
+
+
+def _rank_or_auto(text: str) -> int | str:
+    try:
+        return text if text == "auto" else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor auto") from None
+
+
+def _reg_or_cv(text: str) -> float | str:
+    try:
+        return text if text == "cv" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor cv") from None

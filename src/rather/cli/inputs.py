@@ -1,0 +1,155 @@
+"""What a file holds: its format, told or guessed from its columns, and the comparisons it makes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..data.comparisons import Comparisons
+from ..data.csv_text import check_delimiter, check_encoding, columns_of
+from ..data.frames import names_in
+from ..data.table_files import read_file
+from ..errors import FileError, InputError
+from .answer import Document
+from .roles import candidates, option_of, the_column
+
+STANDARD_INPUT = "-"
+
+
+class Format(NamedTuple):
+    """What a file may hold: its constructor, the columns it must and may have, and what else can be said about it."""
+
+    constructor: str
+    columns: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ("accuracy",)
+
+
+# In the order in which they are guessed: a file of ratings would also do as clicks.
+FORMATS = {
+    "votes": Format("from_frame", ("user", "winner", "loser"), optional=("weight", "tie")),
+    "menus": Format("from_menus", ("user", "menu", "item", "chosen")),
+    "ratings": Format("from_ratings", ("user", "item", "rating"), settings=("keep",), metrics=("ndcg", "accuracy")),
+    "rankings": Format("from_rankings", ("user", "item", "rank")),
+    "clicks": Format("from_clicks", ("user", "item"), settings=("per_user", "unseen"), metrics=("precision",)),
+}
+COLUMNS = ("user", "winner", "loser", "weight", "tie", "item", "rating", "menu", "chosen", "rank")
+IDS = {"user": "user", "winner": "item", "loser": "item", "item": "item"}  # roles that hold ids, and of what
+
+
+class Source(NamedTuple):
+    """A table that was read, as what, and the names of its columns by role; None where nobody is named."""
+
+    frame: Any
+    columns: dict[str, str | None]
+    about: Document
+
+    @property
+    def format(self) -> Format:
+        return FORMATS[self.about["format"]]
+
+    def comparisons(self, **settings: Any) -> Comparisons:
+        constructor = getattr(Comparisons, self.format.constructor)
+        made: Comparisons = constructor(self.frame, **self.columns, **settings)
+        return made
+
+
+def add_file(parser: Any) -> None:
+    """The options of a command that reads a file of any format."""
+    parser.add_argument("file", metavar="FILE", help="table: .csv, .tsv, .txt (also .gz), .parquet; - is CSV piped in")
+    parser.add_argument("--format", choices=FORMATS, help="what FILE holds (guessed from its columns)")
+    add_csv(parser)
+    group = parser.add_argument_group(
+        "columns of FILE",
+        "where a column is named neither like its role nor by a common spelling of it (userId, stars)",
+    )
+    for role in COLUMNS:
+        formats = ", ".join(name for name, kind in FORMATS.items() if role in kind.columns + kind.optional)
+        group.add_argument(option_of(role), dest=f"{role}_column", metavar="NAME", help=formats)
+    group.add_argument("--no-user", action="store_true", help="votes that name nobody: all are one user's, 'everyone'")
+
+
+def add_csv(parser: Any) -> None:
+    """The options that say how CSV text is written."""
+    parser.add_argument("--delimiter", metavar="C", help="between fields of CSV, or tab (whichever of , ; tab occurs)")
+    parser.add_argument("--encoding", metavar="NAME", help="of CSV, such as latin-1 (utf-8)")
+
+
+def shown(file: str) -> str:
+    """A file as sentences name it."""
+    return "standard input" if file == STANDARD_INPUT else repr(file)
+
+
+def read_table(file: str, options: argparse.Namespace) -> Any:
+    """The table in a file or, for -, in the CSV text that is piped in."""
+    delimiter, encoding = options.delimiter, options.encoding
+    if delimiter is not None:
+        delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter
+        check_delimiter(delimiter)
+    if encoding is not None:
+        check_encoding(encoding)
+    if file != STANDARD_INPUT:
+        return read_file(file, delimiter, encoding)
+    raw = sys.stdin.buffer.read()
+    if not raw:
+        raise FileError("standard input is empty; pipe CSV text into the command")
+    return columns_of(raw, "standard input", delimiter, encoding or "utf-8")
+
+
+def read_source(options: argparse.Namespace) -> Source:
+    """Read options.file as options.format says or, failing that, as its columns suggest."""
+    given = {role: getattr(options, f"{role}_column") for role in COLUMNS}
+    if options.no_user and given["user"] is not None:
+        raise InputError("--user names a column of users and --no-user says there is none; give one of them")
+    frame, file = read_table(options.file, options), shown(options.file)
+    present = names_in(frame)
+    name = options.format or guess(file, present, given, options.no_user)
+    kind = FORMATS[name]
+    for role, column in given.items():
+        if column is not None and role not in kind.columns + kind.optional:
+            raise InputError(
+                f"{name} have no {role}, so the column {column!r} cannot be it; leave {option_of(role)} out"
+            )
+    if options.no_user and name != "votes":
+        raise InputError(f"--no-user goes with votes, and {file} holds {name}; leave it out")
+    columns: dict[str, str | None] = {}
+    for role in kind.columns:
+        columns[role] = None if role == "user" and options.no_user else the_column(role, present, given, file)
+    for role in kind.optional:
+        if given[role] or candidates(role, present, given):
+            columns[role] = the_column(role, present, given, file)
+    named = {role: column for role, column in columns.items() if column is not None}
+    about = {"file": options.file, "format": name, "guessed": options.format is None, "columns": named}
+    return Source(frame, columns, about)
+
+
+def guess(file: str, present: list[str], given: Mapping[str, str | None], no_user: bool) -> str:
+    """The format that a table's columns suggest: one whose roles all have their own names, else by spelling."""
+    for role, column in given.items():
+        if column is not None and column not in present:
+            have = ", ".join(map(repr, present))
+            raise InputError(f"{file} has no column {column!r} (for the {role}); it has {have}")
+    wanted = {name: [r for r in kind.columns if not (no_user and r == "user")] for name, kind in FORMATS.items()}
+    exact = [name for name, roles in wanted.items() if all((given[role] or role) in present for role in roles)]
+    spelled = [name for name, roles in wanted.items() if all(candidates(role, present, given) for role in roles)]
+    for name in [name for name in exact if name != "clicks"] + spelled:  # whose roles most other files have too
+        return name
+    if all(candidates(role, present, given) for role in ("winner", "loser")):
+        raise InputError(
+            f"{file} has a winner and a loser but no user among {', '.join(map(repr, present))}; name the column with "
+            "--user, or give --no-user if the votes name nobody"
+        )
+    raise InputError(
+        f"the columns of {file} ({', '.join(map(repr, present))}) do not tell what it holds; say so with --format "
+        f"({', '.join(FORMATS)}) and name the columns (as in: --user who --item what)"
+    )
+
+
+def as_read(document: Document) -> str:
+    """How a file was read, for people."""
+    guessed = ", guessed" if document["guessed"] else ""
+    columns = (name if name == role else f"{name} as {role}" for role, name in document["columns"].items())
+    return f"{shown(document['file']).strip(chr(39))} (read as {document['format']}{guessed}: {', '.join(columns)})"

@@ -1,0 +1,160 @@
+"""rather rank, recommend and probability: what a model says of a user, of everyone, or of a newcomer."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ..data.ids import as_ids
+from ..data.table_files import write_table
+from ..errors import InputError, number
+from ..estimators import load
+from .answer import Document, facts, table
+from .asked import is_newcomer, items, newcomer
+from .ids import known_users, strange, typed
+from .outputs import check_different, check_table
+from .strangers import counted, find
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .answer import Answer
+
+LISTED = 10
+NEWCOMER = "describe a newcomer by --answers FILE or --prefers WINNER LOSER"
+RANK_ADVICE = f"rank the items for everyone with --everyone, or {NEWCOMER}"
+RECOMMEND_ADVICE = f"give such users everybody's ranking with --unknown everyone, or {NEWCOMER}"
+
+
+def _load(path: str) -> tuple[Any, dict[str, str]]:
+    """A model whose tables have the roles for names, and what its data called the columns."""
+    model = load(path)
+    own = dict(model.names_)
+    model.names_ = {}
+    return model, own
+
+
+def _columns(ranked: Any) -> dict[str, Any]:
+    """The columns of a table; scores by their shortest digits instead of single precision's."""
+    return {name: c.astype(str).astype(float) if name == "score" else c for name, c in ranked.columns.items()}
+
+
+def _records(columns: dict[str, Any]) -> list[Document]:
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _user(model: Any, text: str, advice: str) -> Any:
+    """A user that the model must know."""
+    user = typed(model, "user", text)
+    if not known_users(model, [user]).all():
+        raise strange(model, "user", user, advice)
+    return user
+
+
+# -- rank -------------------------------------------------------------------------------------------------------------
+
+
+def rank(options: argparse.Namespace) -> Answer:
+    if options.top is not None:
+        number("--top", options.top, at_least=1, integer=True)
+    if sum((options.user is not None, options.everyone, is_newcomer(options))) != 1:
+        raise InputError("rank takes a USER, --everyone, or a newcomer's --answers or --prefers: one of the three")
+    model, _ = _load(options.model)
+    who: Document = {"user": None, "everyone": options.everyone, "answers": None}
+    among = items(model, options)
+    if options.everyone:
+        ranked = model.rank(items=among)
+    elif is_newcomer(options):
+        person = newcomer(model, options)
+        who["answers"], ranked = len(person.answers), person.rank(among)
+    else:
+        who["user"] = _user(model, options.user, RANK_ADVICE)
+        ranked = model.rank(who["user"], among)
+    return {"model": options.model, **who, "ranking": _records(_columns(ranked))[: options.top]}, _show_rank
+
+
+def _show_rank(document: Document, console: Console) -> None:
+    table(console, document["ranking"], ("rank", "item", "score"))
+
+
+# -- recommend --------------------------------------------------------------------------------------------------------
+
+
+def recommend(options: argparse.Namespace) -> Answer:
+    if sum((bool(options.users), options.all, is_newcomer(options))) != 1:
+        raise InputError("recommend takes user ids or --all or a newcomer's --answers or --prefers: one of the three")
+    if options.out is not None:
+        check_different("the model and the recommendations", (options.model, options.out))
+        check_table(options.out, options.force)
+    model, own = _load(options.model)
+    among = items(model, options)
+    k = min(LISTED, len(model.items_ if among is None else set(as_ids(among, "the items").tolist())))
+    k = k if options.k is None else options.k
+    about: Document
+    if is_newcomer(options):
+        person = newcomer(model, options)
+        met = sorted({item for pair in person.answers for item in pair}) if options.exclude_seen else None
+        ranked = person.recommend(k, met, among)
+        about = {"users": 1, "answers": len(person.answers)}
+    else:
+        users = model.users_ if options.all else [typed(model, "user", text) for text in options.users]
+        strangers = find(model, users, options.unknown, RECOMMEND_ADVICE)
+        with counted():
+            seen = "seen" if options.exclude_seen else None
+            ranked = model.recommend(users, k=k, exclude=seen, items=among, unknown=options.unknown)
+        strangers.say()
+        about = {"users": strangers.of - strangers.about["skipped"], **strangers.about}
+    columns = _columns(ranked)
+    document = {"model": options.model, **about}
+    if options.out is None:
+        return document | {"recommendations": _records(columns)}, _show_recommend
+    write_table(options.out, _own_names(columns, own))
+    return document | {"rows": len(ranked), "out": options.out}, _show_recommend
+
+
+def _own_names(columns: dict[str, Any], own: dict[str, str]) -> dict[str, Any]:
+    """Columns by the names that the data had for them, unless two would be the same."""
+    named = {own.get(role, role): column for role, column in columns.items()}
+    return named if len(named) == len(columns) else columns
+
+
+def _show_recommend(document: Document, console: Console) -> None:
+    if "out" in document:
+        users = "1 user" if document["users"] == 1 else f"{document['users']:,} users"
+        facts(console, {"saved": f"{document['rows']:,} rows for {users} to {document['out']}"})
+    else:
+        names = ("rank", "item", "score") if "answers" in document else ("user", "rank", "item", "score")
+        table(console, document["recommendations"], names)
+
+
+# -- probability ------------------------------------------------------------------------------------------------------
+
+
+def probability(options: argparse.Namespace) -> Answer:
+    wanted = 2 if is_newcomer(options) else 3
+    if len(options.ids) != wanted:
+        raise InputError(
+            "probability takes USER LEFT RIGHT, or LEFT RIGHT with a newcomer's --answers or --prefers; "
+            f"{wanted} ids go here, and {len(options.ids)} were given"
+        )
+    model, _ = _load(options.model)
+    if model.slope_ is None:
+        raise InputError(
+            f"{options.model!r} was saved without what probabilities take; make it with 'rather fit', which adds that"
+        )
+    left, right = (typed(model, "item", text) for text in options.ids[-2:])
+    if is_newcomer(options):
+        person = newcomer(model, options)
+        who, chance = {"user": None, "answers": len(person.answers)}, person.probability(left, right)
+    else:
+        user = _user(model, options.ids[0], NEWCOMER)
+        who, chance = {"user": user, "answers": None}, model.probability(user, left, right)[0]
+    shortest = float(str(chance))
+    return {"model": options.model, **who, "left": left, "right": right, "probability": shortest}, _show_probability
+
+
+def _show_probability(document: Document, console: Console) -> None:
+    who = "the newcomer" if document["user"] is None else document["user"]
+    sentence = f"{who} would rather have {document['left']} than {document['right']}"
+    console.print(f"{sentence} with probability {document['probability']:.4f}")

@@ -1,0 +1,122 @@
+"""rather split: a file cut in two, for training and for testing."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data import frames
+from ..data.ids import as_ids, factorize
+from ..data.splits import Split, split_clicks, split_ratings, split_time
+from ..data.table_files import write_tables
+from ..errors import InputError
+from .answer import Document, facts
+from .ids import different
+from .inputs import Source, as_read, read_source, shown
+from .outputs import check_different, check_table
+from .roles import the_column
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .answer import Answer
+
+PER_USER, MIN_TEST, SHARE_BY_TIME = 50, 10, 0.2
+
+
+def split(options: argparse.Namespace) -> Answer:
+    _check(options)
+    source = read_source(options)
+    made = _by_time(source, options) if options.time is not None else _at_random(source, options)
+    write_tables({options.train: made.train, options.test: made.test})
+    user = source.columns["user"]
+    sizes = {"all": frames.length(source.frame), "train": frames.length(made.train), "test": frames.length(made.test)}
+    users = {} if user is None else {name: _users(part, user) for name, part in
+                                     (("all", source.frame), ("train", made.train), ("test", made.test))}  # fmt: skip
+    return source.about | {
+        "rows": sizes,
+        "users": users or None,
+        "left_out": {"rows": sizes["all"] - sizes["train"] - sizes["test"], "users": made.left_out, "why": made.why},
+        "train": options.train,
+        "test": options.test,
+    }, _show
+
+
+def _check(options: argparse.Namespace) -> None:
+    check_different("the data and the two parts", (options.file, options.train, options.test))
+    for path in (options.train, options.test):
+        check_table(path, options.force)
+    by_count = options.per_user is not None or options.min_test is not None
+    if by_count + (options.time is not None or options.test_share is not None) != 1:
+        raise InputError(
+            "split takes --per-user N (ratings to train on), --test-share X (at random) or --time (the last rows, "
+            "with --test-share for how many): one of the three"
+        )
+    if options.by is not None and options.time is None:
+        raise InputError("--by says whose time is cut and goes with --time; leave it out")
+
+
+def _by_time(source: Source, options: argparse.Namespace) -> Split:
+    """What was said later is for testing."""
+    told = None if options.time == "" else options.time
+    present = frames.names_in(source.frame)
+    time = the_column("timestamp", present, {"timestamp": told}, shown(options.file))
+    by, share = options.by or "everyone", SHARE_BY_TIME if options.test_share is None else options.test_share
+    user = source.columns["user"]
+    if user is None and by == "user":
+        raise InputError("--by user needs users, and --no-user says there are none; leave one of them out")
+    return split_time(source.frame, share, time, user or "user", by)
+
+
+def _at_random(source: Source, options: argparse.Namespace) -> Split:
+    """Some of every user's rows, or menus, are for testing."""
+    if options.test_share is None:
+        if source.about["format"] != "ratings":
+            raise InputError(f"--per-user is for ratings, and these are {source.about['format']}; give --test-share")
+        per_user = PER_USER if options.per_user is None else options.per_user
+        least = MIN_TEST if options.min_test is None else options.min_test
+        return split_ratings(source.frame, per_user, least, options.seed, str(source.columns["user"]))
+    user, unit = _units(source)
+    _, held = split_clicks({"user": user, "unit": np.arange(len(user))}, options.test_share, options.seed)
+    test = np.isin(unit, held["unit"])
+    if not test.any():
+        raise InputError(
+            f"--test-share is {options.test_share:g}, which holds nothing out: the most rows of a user are "
+            f"{np.bincount(user).max()}; give a larger share"
+        )
+    return Split(frames.take(source.frame, ~test), frames.take(source.frame, test))
+
+
+def _units(source: Source) -> tuple[Any, Any]:
+    """Whose each thing to hold out is, and which of them each row is part of: menus stay whole."""
+    n = frames.length(source.frame)
+    named = {role: name for role, name in source.columns.items() if role in ("user", "menu") and name is not None}
+    got = frames.columns(source.frame, named)
+    codes = [
+        factorize([as_ids(got[role], f"the {role} (column {name!r})")], role)[1][0] for role, name in named.items()
+    ]
+    if not codes:
+        return np.zeros(n, np.int64), np.arange(n)
+    if len(codes) == 1:
+        return codes[0], np.arange(n)
+    pairs, unit = np.unique(np.stack(codes), axis=1, return_inverse=True)
+    return pairs[0], unit.reshape(-1)
+
+
+def _users(part: Any, user: str) -> int:
+    return len(different(part, user)) if frames.length(part) else 0
+
+
+def _show(document: Document, console: Console) -> None:
+    def part(name: str) -> str:
+        users = f" of {document['users'][name]:,} users" if document["users"] else ""
+        return f"{document['rows'][name]:,} rows{users} to {document[name]}"
+
+    left, why = document["left_out"], document["left_out"]["why"]
+    nothing = not left["rows"] and not left["users"]
+    gone = "nothing" if nothing else f"{left['rows']:,} rows of {left['users']:,} users{f': {why}' if why else ''}"
+    facts(console, {"data": as_read(document), "train": part("train"), "test": part("test"), "left out": gone})
+    console.print(f"\nNext: rather fit {document['train']} --out model.rather")
+    console.print(f"      rather evaluate model.rather {document['test']}")

@@ -1,0 +1,41 @@
+"""The library's sentences in the words of the command line: options instead of parameters, files instead of calls."""
+
+from __future__ import annotations
+
+import re
+
+# Parameters whose option is not the same word; the rest are --the-same-word.
+OPTIONS = {
+    "n_threads": "--threads", "n_users": "--users", "n_items": "--items", "test": "--test-share", "bias": "--no-bias",
+}  # fmt: skip
+PARAMETERS = (
+    *OPTIONS, "rank", "reg", "lam", "loss", "exposure", "solver", "max_iter", "tol", "seed", "checkpoint", "keep",
+    "per_user", "unseen", "min_test", "min_gap", "unknown", "exclude", "k", "noise", "members", "by", "time",
+)  # fmt: skip
+_NAMES = "|".join(PARAMETERS)
+_CALLS = {
+    r"make them with Comparisons\.from_(\w+) or from_(\w+)": r"give a file of \1 or \2",
+    r"make them with Comparisons\.from_(\w+)": r"give a file of \1",
+    r"use Comparisons\.from_(\w+)": r"give a file of \1",
+    r" \(a split by pairs leaves none: use by='items'\)": "",
+    r", None \(a rule\) or 'cv'": " or cv; leave it out for a rule",
+    r"ask for a 'dict' instead": "write a .csv file instead",
+    r"or fit (AltSVM)": r"or give --model \1",
+}
+
+
+def option(parameter: str) -> str:
+    """The option that sets a parameter."""
+    return OPTIONS.get(parameter, f"--{parameter.replace('_', '-')}")
+
+
+def for_the_shell(sentence: str) -> str:
+    """A sentence of the library as someone at a shell can act on it."""
+    for call, instead in _CALLS.items():
+        sentence = re.sub(call, instead, sentence)
+    # solver='newton' and exposure=True, wherever they stand
+    sentence = re.sub(rf"\b({_NAMES})=(?:'([^']*)'|(\w+))", lambda m: f"{option(m[1])} {m[2] or m[3]}", sentence)
+    # rank is 0; it must be ... and per_user and unseen are two ways ...
+    sentence = re.sub(rf"^({_NAMES}) (is|needs|goes|and)\b", lambda m: f"{option(m[1])} {m[2]}", sentence)
+    sentence = re.sub(rf"^(--[\w-]+ and) ({_NAMES})\b", lambda m: f"{m[1]} {option(m[2])}", sentence)
+    return re.sub(r"\((per_user) (\d+) \+ (min_test) (\d+)\)", r"(--per-user \2 and --min-test \4)", sentence)

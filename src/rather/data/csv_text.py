@@ -1,0 +1,163 @@
+"""CSV text to columns: by pyarrow where it is installed and the text is long, else by the standard library.
+
+Both readers give the same columns for the same text, or the same sentence about what is wrong with it: where pyarrow
+meets anything unusual, the standard library reads the text again and has the last word.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import memory
+from ..errors import FileError, InputError
+
+Columns = dict[str, npt.NDArray[Any]]
+
+INTEGER = re.compile("0|-?[1-9][0-9]{0,99}")  # as an integer is printed: 007 stays text
+LONG = 2**20  # bytes from which on importing pyarrow pays
+BLOCK = 2**22  # bytes that pyarrow reads at a time
+MOST_BYTES_A_BYTE = {"pyarrow": 8, "the standard library": 30}  # of memory for a byte of text
+INSTEAD = "leave out columns or rows that are not needed, or give a Parquet file"
+
+
+def columns_of(raw: bytes, name: str, delimiter: str | None = None, encoding: str = "utf-8") -> Columns:
+    """The columns of CSV text, by the names in its first row.
+
+    A column is int64 (or objects, beyond 64 bits) if every field is an integer as it is printed, else text. ``name``
+    says in errors where the text is from; a delimiter of None is whichever of , ; and tab the first line has most of.
+    """
+    raw = _as_utf8(raw, name, encoding)
+    if delimiter is None:
+        head = re.split(b"[\r\n]", raw[: 2**16], maxsplit=1)[0]
+        delimiter = max(",;\t", key=lambda mark: head.count(mark.encode()))
+    made = read_by_pyarrow(raw, name, delimiter) if len(raw) >= LONG else None
+    return read_by_standard_library(raw, name, delimiter) if made is None else made
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse what is not the name of a text encoding."""
+    try:
+        text = codecs.lookup(encoding)._is_text_encoding
+    except (LookupError, ValueError):
+        text = False
+    if not text:
+        raise InputError(f"the encoding is {encoding!r}; it must be one that Python knows, as utf-8, latin-1 or utf-16")
+
+
+def check_delimiter(delimiter: str) -> None:
+    """Refuse what cannot stand between fields."""
+    if len(delimiter) != 1 or delimiter in '"\r\n\0':
+        raise InputError(f"the delimiter is {delimiter!r}; it must be one character, as , or ; or | or a tab")
+
+
+def _as_utf8(raw: bytes, name: str, encoding: str) -> bytes:
+    """The text in UTF-8 without a byte order mark; whether it is UTF-8 is for the readers to find out."""
+    check_encoding(encoding)
+    if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
+        try:
+            raw = raw.decode(encoding).encode()
+        except (UnicodeError, OverflowError) as e:
+            raise FileError(f"{name} cannot be read as {encoding} text: {e}; name the encoding it has") from e
+    return raw.removeprefix(codecs.BOM_UTF8)
+
+
+# -- the standard library ---------------------------------------------------------------------------------------------
+
+
+def _rows(raw: bytes, delimiter: str) -> Any:
+    return csv.reader(io.TextIOWrapper(io.BytesIO(raw), "utf-8", newline=""), delimiter=delimiter)
+
+
+def read_by_standard_library(raw: bytes, name: str, delimiter: str) -> Columns:
+    memory.require(MOST_BYTES_A_BYTE["the standard library"] * float(len(raw)), f"to read {name}", INSTEAD)
+    rows: list[list[str]] = []
+    try:
+        reader = _rows(raw, delimiter)
+        header: list[str] = next(reader, [])
+        for row in reader:
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise FileError(f"line {reader.line_num} of {name} has {len(row)} fields; the header has {len(header)}")
+            rows.append(row)
+    except UnicodeDecodeError as e:
+        raise FileError(
+            f"{name} cannot be read as CSV text: {e}; save it as UTF-8, or name its encoding (--encoding latin-1)"
+        ) from e
+    except csv.Error as e:
+        raise FileError(f"{name} cannot be read as CSV text: {e}") from e
+    twice = next((column for k, column in enumerate(header) if column in header[:k]), None)
+    if twice is not None:
+        raise FileError(f"the header of {name} has {twice!r} twice; rename one of the columns")
+    if not rows:
+        raise FileError(f"{name} has no rows below its header")
+    return {column: _typed(fields) for column, fields in zip(header, zip(*rows, strict=True), strict=True)}
+
+
+def _typed(fields: tuple[str, ...]) -> npt.NDArray[Any]:
+    """Fields as integers if every one is one, else as strings; frames.numbers() reads floats from strings."""
+    if not all(map(INTEGER.fullmatch, fields)):
+        return np.array(fields, dtype=object)
+    whole = [int(field) for field in fields]
+    fits = all(-(2**63) <= value < 2**63 for value in whole)
+    return np.array(whole, dtype=np.int64 if fits else object)
+
+
+# -- pyarrow ----------------------------------------------------------------------------------------------------------
+
+
+def read_by_pyarrow(raw: bytes, name: str, delimiter: str, block: int = BLOCK) -> Columns | None:
+    """The same columns several times faster; None where pyarrow is not installed or the text is not plain enough."""
+    try:
+        import pyarrow
+        import pyarrow.compute as pc
+        import pyarrow.csv as arrow_csv
+    except ImportError:
+        return None
+    # Carriage returns alone and NULs are taken differently by the two.
+    if not delimiter.isascii() or b"\0" in raw or raw.count(b"\r") != raw.count(b"\r\n"):
+        return None
+    memory.require(MOST_BYTES_A_BYTE["pyarrow"] * float(len(raw)), f"to read {name}", INSTEAD)
+    try:
+        header: list[str] = next(_rows(raw, delimiter), [])
+        if not header or len(set(header)) < len(header):
+            return None
+        quoted = b'"' in raw
+        table = arrow_csv.read_csv(
+            pyarrow.BufferReader(raw),
+            arrow_csv.ReadOptions(block_size=block),
+            arrow_csv.ParseOptions(delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted),
+            arrow_csv.ConvertOptions(
+                column_types={column: pyarrow.string() for column in header}, strings_can_be_null=False
+            ),
+        )
+        if table.column_names != header or not table.num_rows:
+            return None
+        if any(pc.max(pc.binary_length(table[column])).as_py() > csv.field_size_limit() for column in header):
+            return None
+        return {column: _typed_by_pyarrow(table[column]) for column in header}
+    except (pyarrow.ArrowException, UnicodeDecodeError, csv.Error):
+        return None
+
+
+def _typed_by_pyarrow(fields: Any) -> npt.NDArray[Any]:
+    """What ``_typed`` makes of the same fields; each different one is made a Python object once."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    try:
+        whole = pc.cast(fields, pyarrow.int64())
+        if pc.all(pc.equal(pc.cast(whole, pyarrow.string()), fields)).as_py():
+            return np.asarray(whole.to_numpy())
+    except pyarrow.ArrowInvalid:
+        pass
+    encoded = pc.dictionary_encode(fields).combine_chunks()
+    different = _typed(tuple(encoded.dictionary.to_pylist()))
+    return np.asarray(different[encoded.indices.to_numpy()])
