@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..estimators import load
 from ..judging.metrics import ndcg, pairwise_accuracy, precision
 from .answer import Document, facts
-from .ids import different, like_the_models, matched
+from .ids import different, matched
 from .inputs import Source, as_read, read_source, read_table, shown
 from .outputs import check_different, check_table
 from .roles import the_column
@@ -35,7 +35,7 @@ def evaluate(options: argparse.Namespace) -> Answer:
         check_different("the model, the data and the users' values", (options.model, options.file, options.per_user))
         check_table(options.per_user, options.force)
     model = load(options.model)
-    source = like_the_models(read_source(options), model)
+    source = read_source(options).like(model)
     metrics = _metrics(options, source)
     user = source.columns["user"]
     everybody = np.array([EVERYONE], dtype=object) if user is None else different(source.frame, user)

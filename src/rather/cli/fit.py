@@ -85,7 +85,5 @@ def _show(document: Document, console: Console) -> None:
         "fit": f"{document['model']}, {rounds}, {stopped} (gap {document['gap']:.1e}{reg}{rank}{exposed})",
         "saved": document["out"],
     })  # fmt: skip
-    named = "user" in document["columns"]
-    console.print(
-        f"\nNext: rather {'recommend' if named else 'rank'} {document['out']} {'USER' if named else '--everyone'}"
-    )
+    out, named = document["out"], "user" in document["columns"]
+    console.print(f"\nNext: rather {f'recommend {out} USER' if named else f'rank {out} --everyone'}")

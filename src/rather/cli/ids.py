@@ -11,12 +11,17 @@ from ..data import frames
 from ..data.csv_text import INTEGER
 from ..data.ids import Ids, as_ids, factorize, quoted
 from ..errors import InputError
-from .inputs import IDS, Source
+from .roles import IDS
 
 
 def is_text(ids: Ids) -> bool:
     """Whether ids are text rather than whole numbers."""
     return len(ids) > 0 and isinstance(ids[0], str)
+
+
+def as_text(ids: Ids) -> Ids:
+    """Ids as text."""
+    return np.array([str(value) for value in ids.tolist()], dtype=object)
 
 
 def typed(model: Any, what: str, text: str) -> Any:
@@ -47,27 +52,33 @@ def different(frame: Any, column: str) -> Ids:
     return factorize([ids], "user")[0]
 
 
-def like_the_models(source: Source, model: Any) -> Source:
-    """A table whose columns of ids are of the model's kind: the same ids may look like text in one file only."""
-    columns = {role: name for role, name in source.columns.items() if name is not None}
-    return source._replace(frame=matched(source.frame, columns, model))
+def of_one_kind(frame: Any, first: str, second: str) -> Any:
+    """A dict of columns where two that hold the same ids are both text, if one is: CSV cannot say which they are."""
+    if is_text(frame[first]) == is_text(frame[second]):
+        return frame
+    return {**frame, **{name: as_text(frame[name]) for name in (first, second)}}
 
 
 def matched(frame: Any, columns: Mapping[str, str], model: Any) -> Any:
-    """The same for a table and the names of its columns by role."""
-    got = frames.columns(frame, columns)
-    changed = False
-    for role in IDS.keys() & columns.keys():
-        ids, column = _known(model, IDS[role]), as_ids(got[role], f"the {role} (column {columns[role]!r})")
-        if not len(column) or is_text(ids) == is_text(column):
-            continue
-        got[role], changed = _converted(column, is_text(ids), IDS[role], f"the {role} (column {columns[role]!r})"), True
-    return {columns[role]: column for role, column in got.items()} if changed else frame
+    """A table whose columns of ids, by role, are of the model's kind: the same ids may be text in one file only."""
+    got = frames.columns(frame, {role: name for role, name in columns.items() if role in IDS})
+    changed = {}
+    for role, column in got.items():
+        ids, where = _known(model, IDS[role]), f"the {role} (column {columns[role]!r})"
+        if len(column) and is_text(ids) != is_text(column):
+            changed[columns[role]] = _converted(as_ids(column, where), is_text(ids), IDS[role], where)
+    if not changed:
+        return frame
+    return {name: changed.get(name, column) for name, column in frames.columns(frame, _same(columns)).items()}
+
+
+def _same(columns: Mapping[str, str]) -> dict[str, str]:
+    return {name: name for name in columns.values()}
 
 
 def _converted(column: Ids, to_text: bool, what: str, where: str) -> Ids:
     if to_text:
-        return np.array([str(value) for value in column.tolist()], dtype=object)
+        return as_text(column)
     for row, value in enumerate(column.tolist()):
         if not INTEGER.fullmatch(value):
             raise InputError(

@@ -13,6 +13,7 @@ from ..data.frames import names_in
 from ..data.table_files import read_file
 from ..errors import FileError, InputError
 from .answer import Document
+from .ids import matched, of_one_kind
 from .roles import candidates, option_of, the_column
 
 STANDARD_INPUT = "-"
@@ -37,7 +38,6 @@ FORMATS = {
     "clicks": Format("from_clicks", ("user", "item"), settings=("per_user", "unseen"), metrics=("precision",)),
 }
 COLUMNS = ("user", "winner", "loser", "weight", "tie", "item", "rating", "menu", "chosen", "rank")
-IDS = {"user": "user", "winner": "item", "loser": "item", "item": "item"}  # roles that hold ids, and of what
 
 
 class Source(NamedTuple):
@@ -55,6 +55,11 @@ class Source(NamedTuple):
         constructor = getattr(Comparisons, self.format.constructor)
         made: Comparisons = constructor(self.frame, **self.columns, **settings)
         return made
+
+    def like(self, model: Any) -> Source:
+        """The same with ids of a model's kind."""
+        named = {role: name for role, name in self.columns.items() if name is not None}
+        return self._replace(frame=matched(self.frame, named, model))
 
 
 def add_file(parser: Any) -> None:
@@ -121,6 +126,8 @@ def read_source(options: argparse.Namespace) -> Source:
     for role in kind.optional:
         if given[role] or candidates(role, present, given):
             columns[role] = the_column(role, present, given, file)
+    if name == "votes" and isinstance(frame, dict):
+        frame = of_one_kind(frame, str(columns["winner"]), str(columns["loser"]))
     named = {role: column for role, column in columns.items() if column is not None}
     about = {"file": options.file, "format": name, "guessed": options.format is None, "columns": named}
     return Source(frame, columns, about)
@@ -141,6 +148,11 @@ def guess(file: str, present: list[str], given: Mapping[str, str | None], no_use
         raise InputError(
             f"{file} has a winner and a loser but no user among {', '.join(map(repr, present))}; name the column with "
             "--user, or give --no-user if the votes name nobody"
+        )
+    if len(present) == 1:
+        raise InputError(
+            f"{file} has one column alone, {present[0]!r}; say what stands between fields with --delimiter, if it is "
+            "neither a comma nor a semicolon nor a tab"
         )
     raise InputError(
         f"the columns of {file} ({', '.join(map(repr, present))}) do not tell what it holds; say so with --format "

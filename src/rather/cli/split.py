@@ -31,14 +31,15 @@ def split(options: argparse.Namespace) -> Answer:
     source = read_source(options)
     made = _by_time(source, options) if options.time is not None else _at_random(source, options)
     write_tables({options.train: made.train, options.test: made.test})
-    user = source.columns["user"]
-    sizes = {"all": frames.length(source.frame), "train": frames.length(made.train), "test": frames.length(made.test)}
-    users = {} if user is None else {name: _users(part, user) for name, part in
-                                     (("all", source.frame), ("train", made.train), ("test", made.test))}  # fmt: skip
-    return source.about | {
-        "rows": sizes,
-        "users": users or None,
-        "left_out": {"rows": sizes["all"] - sizes["train"] - sizes["test"], "users": made.left_out, "why": made.why},
+    user, about = source.columns["user"], source.about
+    if options.time is not None:
+        about = about | {"columns": about["columns"] | {"timestamp": _time(source, options)}}
+    parts = {"all": source.frame, "train": made.train, "test": made.test}
+    rows = {name: frames.length(part) for name, part in parts.items()}
+    return about | {
+        "rows": rows,
+        "users": None if user is None else {name: _users(part, user) for name, part in parts.items()},
+        "left_out": {"rows": rows["all"] - rows["train"] - rows["test"], "users": made.left_out, "why": made.why},
         "train": options.train,
         "test": options.test,
     }, _show
@@ -60,14 +61,17 @@ def _check(options: argparse.Namespace) -> None:
 
 def _by_time(source: Source, options: argparse.Namespace) -> Split:
     """What was said later is for testing."""
-    told = None if options.time == "" else options.time
-    present = frames.names_in(source.frame)
-    time = the_column("timestamp", present, {"timestamp": told}, shown(options.file))
     by, share = options.by or "everyone", SHARE_BY_TIME if options.test_share is None else options.test_share
     user = source.columns["user"]
     if user is None and by == "user":
         raise InputError("--by user needs users, and --no-user says there are none; leave one of them out")
-    return split_time(source.frame, share, time, user or "user", by)
+    return split_time(source.frame, share, _time(source, options), user or "user", by)
+
+
+def _time(source: Source, options: argparse.Namespace) -> str:
+    """The column of times, told or guessed."""
+    told = None if options.time == "" else options.time
+    return the_column("timestamp", frames.names_in(source.frame), {"timestamp": told}, shown(options.file))
 
 
 def _at_random(source: Source, options: argparse.Namespace) -> Split:
@@ -118,5 +122,6 @@ def _show(document: Document, console: Console) -> None:
     nothing = not left["rows"] and not left["users"]
     gone = "nothing" if nothing else f"{left['rows']:,} rows of {left['users']:,} users{f': {why}' if why else ''}"
     facts(console, {"data": as_read(document), "train": part("train"), "test": part("test"), "left out": gone})
-    console.print(f"\nNext: rather fit {document['train']} --out model.rather")
-    console.print(f"      rather evaluate model.rather {document['test']}")
+    nobody = "" if document["users"] else " --no-user"
+    console.print(f"\nNext: rather fit {document['train']} --out model.rather{nobody}")
+    console.print(f"      rather evaluate model.rather {document['test']}{nobody}")

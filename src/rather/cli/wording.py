@@ -20,6 +20,7 @@ _CALLS = {
     r" \(a split by pairs leaves none: use by='items'\)": "",
     r", None \(a rule\) or 'cv'": " or cv; leave it out for a rule",
     r"ask for a 'dict' instead": "write a .csv file instead",
+    r"^the (delimiter|encoding) is": r"--\1 is",
     r"or fit (AltSVM)": r"or give --model \1",
 }
 
