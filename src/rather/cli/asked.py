@@ -8,6 +8,7 @@ from typing import Any
 from ..data import frames
 from ..data.ids import as_ids
 from ..errors import InputError
+from ..estimators import ESTIMATORS
 from .ids import different, is_text, matched, typed
 from .inputs import add_csv, read_table, shown
 from .roles import candidates, the_column
@@ -36,7 +37,8 @@ def is_newcomer(options: argparse.Namespace) -> bool:
 def newcomer(model: Any, options: argparse.Namespace) -> Any:
     """The person who gave the answers in --answers and --prefers."""
     if not hasattr(model, "fold_in"):
-        raise InputError(f"{type(model).__name__} cannot take newcomers; fit AltSVM or Convex for that")
+        able = ", ".join(name for name, kind in ESTIMATORS.items() if hasattr(kind, "fold_in"))
+        raise InputError(f"{type(model).__name__} cannot take newcomers; fit one of {able}")
     pairs = [] if options.answers is None else _answers(model, options)
     for winner, loser in options.prefers or ():
         pairs.append((typed(model, "item", winner), typed(model, "item", loser)))
