@@ -28,8 +28,8 @@ KINDS = {
 
 def problem_of(comparisons, rank=3, n_threads=2):
     return gap_problem(
-        comparisons.source, rank=rank, loss="squared_difference", reg=2.0, item_power=0.5, balance=0.5, n_threads=n_threads,
-        seed=0,
+        comparisons.source, rank=rank, loss="squared_difference", reg=2.0, item_power=0.5, balance=0.5,
+        n_threads=n_threads, seed=0,
     )  # fmt: skip
 
 
