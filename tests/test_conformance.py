@@ -1,5 +1,7 @@
 """What every estimator promises, whatever it is made of."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -69,6 +71,19 @@ def test_every_kind_of_data_is_checked():
 def test_conformance(check):
     """The published suite: rather.testing."""
     check()
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_pickles(name):
+    """A pickled model answers as before."""
+    model = small(name).fit(data(SEES.get(name, "votes")))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        again.score(model.users_[0], model.items_), model.score(model.users_[0], model.items_)
+    )
+    assert again.probability(model.users_[0], *model.items_[:2]) == model.probability(
+        model.users_[0], *model.items_[:2]
+    )
 
 
 class Popular:
