@@ -39,12 +39,12 @@ Claim = Callable[[Any, Comparisons], None]
 class Check:
     """One claim about one estimator and one kind of data; calling it raises AssertionError where it does not hold."""
 
-    def __init__(self, claim: Claim, estimator: Any, source: str, comparisons: Comparisons) -> None:
-        self.claim, self.estimator, self.source, self.comparisons = claim, estimator, source, comparisons
+    def __init__(self, claim: Claim, estimator: Any, source: str) -> None:
+        self.claim, self.estimator, self.source = claim, estimator, source
 
     def __call__(self) -> None:
         try:
-            self.claim(_clone(self.estimator), self.comparisons)
+            self.claim(_clone(self.estimator), small_data(self.source))
         except AssertionError as e:
             said = (inspect.getdoc(self.claim) or "").partition("\n")[0]
             raise AssertionError(f"{self}: {said} {e}".rstrip()) from e
@@ -62,8 +62,8 @@ def check_estimator(estimator: Any) -> None:
 def checks(estimator: Any) -> list[Check]:
     """The claims that concern an estimator, on every kind of data that it takes: votes, ratings, clicks."""
     found = [
-        Check(claim, estimator, source, comparisons)
-        for source, comparisons in _taken(estimator)
+        Check(claim, estimator, source)
+        for source in _taken(estimator)
         for claim in CLAIMS
         if isinstance(estimator, Model) or claim not in OF_MODELS
     ]
@@ -85,12 +85,12 @@ def small_data(source: str, seed: int = 0) -> Comparisons:
     return Comparisons.from_frame(world.comparisons.to_frame("dict"))
 
 
-def _taken(estimator: Any) -> Iterator[tuple[str, Comparisons]]:
+def _taken(estimator: Any) -> Iterator[str]:
+    """The kinds of data that an estimator does not refuse."""
     for source in ("votes", "ratings", "clicks"):
-        comparisons = small_data(source)
         with contextlib.suppress(InputError):
-            _clone(estimator).fit(comparisons)
-            yield source, comparisons
+            _clone(estimator).fit(small_data(source))
+            yield source
 
 
 def _clone(estimator: Any) -> Any:
