@@ -211,13 +211,13 @@ def test_checkpoint_of_cv_does_not_search_again(world, tmp_path, monkeypatch):
     """A fit with reg="cv" that is resumed takes the value it had settled on."""
     params = {"rank": 3, "reg": "cv", "tol": 0, "checkpoint": tmp_path / "c"}
     first = AltSVM(max_iter=2, **params).fit(world.comparisons)
-    monkeypatch.setattr("rather.models.tuning.choose_factor", None)
+    monkeypatch.setattr("rather.models.altsvm.choose_factor", None)
     resumed = AltSVM(max_iter=4, **params).fit(world.comparisons)
     assert resumed.reg_ == first.reg_ and resumed.cv_results_ == first.cv_results_ and len(resumed.history_) == 4
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(("per_user", "at_least"), [(20, 0.758), (50, 0.780), (100, 0.795)])
+@pytest.mark.parametrize(("per_user", "at_least"), [(20, 0.7755), (50, 0.8005), (100, 0.811)])
 def test_movielens_1m(data, per_user, at_least):
     """The paper's protocol on MovieLens 1M, default parameters, rank 100: NDCG@10 over split seeds 0 to 4."""
     import pyarrow.parquet

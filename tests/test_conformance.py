@@ -1,5 +1,7 @@
 """What every estimator promises, whatever it is made of."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -7,6 +9,8 @@ from sklearn.base import clone
 import rather
 from rather import ESTIMATORS, Comparisons, InputError, NotFittedError
 from rather.data.clicks import AgainstUnseen, DrawnPairs
+from rather.testing import check_estimator, checks
+from rather.testing import small_data as data
 
 SEES = {"Differences": "ratings", "CofiRank": "ratings", "LCR": "ratings", "RobiRank": "clicks"}  # the others: anything
 LOCK_FREE = {"BPR", "SGD", "RobiRank"}  # reproducible on one thread
@@ -17,19 +21,6 @@ def small(name, **params):
     kind = ESTIMATORS[name]
     given = {"n_threads": 1, **{k: v for k, v in SMALL.items() if k in kind._param_names()}}
     return kind(**{**given, **params})
-
-
-def data(source, seed=0):
-    """About 30 users and 20 items with text ids: votes, stars or clicks."""
-    world = rather.simulate(n_users=30, n_items=20, rank=2, per_user=12, levels=5, seed=seed)
-    r, users, items = world.comparisons.ratings, world.comparisons.users, world.comparisons.items
-    frame = {"user": users[r.user], "item": items[r.item], "rating": r.rating}
-    if source == "ratings":
-        return Comparisons.from_ratings(frame)
-    if source == "clicks":
-        high = r.rating >= 3
-        return Comparisons.from_clicks({"user": frame["user"][high], "item": frame["item"][high]})
-    return Comparisons.from_frame(world.comparisons.to_frame("dict"))
 
 
 CASES = [
@@ -68,22 +59,66 @@ def test_parameters(name):
         _ = model.users_
 
 
-@pytest.mark.parametrize(("name", "source"), CASES)
-def test_lists_agree_with_scores(fitted, name, source):
-    """rank and recommend are the scores in order, for every user and in external ids; what was seen can be left out."""
-    model, comparisons = fitted(name, source), data(source)
-    assert model.users_.tolist() == comparisons.users.tolist() and model.items_.tolist() == comparisons.items.tolist()
-    for user in model.users_[:4]:
-        ranking = model.rank(user)
-        assert sorted(ranking["item"].tolist()) == sorted(model.items_.tolist())
-        np.testing.assert_array_equal(model.score(user, ranking["item"]), ranking["score"])
-        assert (np.diff(ranking["score"]) <= 0).all() and ranking["rank"].tolist() == list(range(1, 21))
-        top = model.recommend(user, k=5)
-        assert top["item"].tolist() == ranking["item"].tolist()[:5]
-    seen = {(row.user, row.item) for row in model.recommend(model.users_, k=20, exclude="seen")}
-    start, item = comparisons.source.met()
-    met = {(model.users_[i], model.items_[j]) for i in range(30) for j in item[start[i] : start[i + 1]]}
-    assert not seen & met and len(seen) + len(met) == 600
+CHECKS = [check for name in ESTIMATORS for check in checks(small(name))]
+
+
+def test_every_kind_of_data_is_checked():
+    """Every estimator is checked on all the kinds of data that it takes."""
+    assert {(type(check.estimator).__name__, check.source) for check in CHECKS} == set(CASES)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=str)
+def test_conformance(check):
+    """The published suite: rather.testing."""
+    check()
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_pickles(name):
+    """A pickled model answers as before."""
+    model = small(name).fit(data(SEES.get(name, "votes")))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        again.score(model.users_[0], model.items_), model.score(model.users_[0], model.items_)
+    )
+    assert again.probability(model.users_[0], *model.items_[:2]) == model.probability(
+        model.users_[0], *model.items_[:2]
+    )
+
+
+class Popular:
+    """The least an estimator can be: items score by how often they won."""
+
+    def fit(self, comparisons):
+        if not isinstance(comparisons, Comparisons):
+            raise ValueError("not comparisons")
+        pairs = comparisons.pairs()
+        self.wins = dict(zip(comparisons.items, np.bincount(pairs.winner, minlength=comparisons.n_items), strict=True))
+        self.users = set(comparisons.users)
+        return self
+
+    def score(self, users, items):
+        if not set(users) <= self.users:
+            raise KeyError("a user that is not known")
+        return np.array([self.wins[item] for item in items])
+
+
+class Forgetful(Popular):
+    def fit(self, comparisons):
+        super().fit(comparisons)
+
+
+class Terse(Popular):
+    def score(self, users, items):
+        return super().score(users, items)[:1]
+
+
+def test_others_estimators_are_checked():
+    """Anything with fit and score is checked; what breaks a promise is named with the promise."""
+    check_estimator(Popular())
+    for kind, claim in ((Forgetful, "fit did not return the estimator"), (Terse, "one finite number for each pair")):
+        with pytest.raises(AssertionError, match=claim):
+            check_estimator(kind())
 
 
 @pytest.mark.parametrize(("name", "source"), CASES)
@@ -108,58 +143,6 @@ def test_the_seed_decides(name, source):
     np.testing.assert_array_equal(first, small(name, seed=3).fit(comparisons).score(*pairs))
     if name not in LOCK_FREE:
         np.testing.assert_array_equal(first, small(name, seed=3, n_threads=3).fit(comparisons).score(*pairs))
-
-
-@pytest.mark.parametrize(("name", "source"), CASES)
-def test_save_and_load(fitted, name, source, tmp_path):
-    """A loaded model is the saved one: class, parameters, scores, lists, probabilities, history."""
-    model = fitted(name, source)
-    model.save(tmp_path / "m.rather")
-    loaded = rather.load(tmp_path / "m.rather")
-    assert type(loaded) is type(model) and loaded.get_params() == model.get_params()
-    assert loaded.history_ == model.history_ and loaded.converged_ == model.converged_
-    user = model.users_[3]
-    np.testing.assert_array_equal(loaded.score(user, model.items_), model.score(user, model.items_))
-    assert (
-        loaded.recommend(user, k=4, exclude="seen")["item"].tolist()
-        == model.recommend(user, k=4, exclude="seen")["item"].tolist()
-    )
-    np.testing.assert_array_equal(
-        loaded.probability(user, model.items_[0], model.items_[1:]),
-        model.probability(user, model.items_[0], model.items_[1:]),
-    )
-    raw = (tmp_path / "m.rather").read_bytes()
-    (tmp_path / "short.rather").write_bytes(raw[: len(raw) // 2])
-    with pytest.raises(rather.FileError):
-        rather.load(tmp_path / "short.rather")
-
-
-@pytest.mark.parametrize(("name", "source"), CASES)
-def test_newcomers(fitted, name, source):
-    """Where a model takes newcomers, one without answers and one with several get a whole ranking."""
-    model = fitted(name, source)
-    if not hasattr(type(model), "fold_in"):
-        with pytest.raises(InputError, match="fit again"):
-            model.rank("nobody")
-        return
-    a, b, c = model.items_[:3]
-    for answers in ([], [(a, b), (c, b)]):
-        person = model.fold_in(answers)
-        assert sorted(person.rank()["item"].tolist()) == sorted(model.items_.tolist())
-        assert np.isfinite(person.score(model.items_)).all() and 0 <= person.probability(a, b) <= 1
-    with pytest.raises(InputError, match="fold_in"):
-        model.rank("nobody")
-
-
-@pytest.mark.parametrize(("name", "source"), EACH)
-def test_history_and_callback(name, source):
-    """Every round leaves a record; a callback sees it and may stop the fit."""
-    told = []
-    never = {"tol": 0.0} if "tol" in ESTIMATORS[name]._param_names() else {}
-    model = small(name, max_iter=5, **never, callback=lambda model, record: told.append(record) or len(told) == 2)
-    model.fit(data(source))
-    assert model.history_ == told and [record["round"] for record in told] == [1, 2]
-    assert all({"seconds", "objective", "gap"} <= set(record) for record in told) and not model.interrupted_
 
 
 BAD = {
@@ -220,22 +203,6 @@ def test_parts_without_comparisons(name):
         except InputError:
             continue
         assert np.isfinite(model.score(part.users[0], part.items)).all()
-
-
-@pytest.mark.parametrize(("name", "source"), EACH)
-def test_bad_questions(fitted, name, source):
-    """Unknown ids and impossible lengths get a sentence."""
-    model = fitted(name, source)
-    for ask in (
-        lambda: model.score("nobody", model.items_[0]),
-        lambda: model.score(model.users_[0], "nothing"),
-        lambda: model.recommend(model.users_[0], k=21),
-        lambda: model.recommend(model.users_[0], k=0),
-        lambda: model.recommend(model.users_[0], exclude="everything"),
-        lambda: model.probability(model.users_[0], model.items_[:2], model.items_[:3]),
-    ):
-        with pytest.raises(InputError):
-            ask()
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -8,7 +8,7 @@ import pytest
 import rather
 from rather import AltSVM, Comparisons, Convex, InputError
 from rather.native import core, factor
-from rather.solving.exposure import STRENGTH, exposure
+from rather.solving.exposure import STRENGTH, exposure_features
 from rather.solving.problem import Problem
 
 
@@ -25,7 +25,7 @@ def stars(seed=0, n_users=150, n_items=80, per_user=20, chosen=True):
 
 
 def exposed(comparisons, wanted=None):
-    return exposure(comparisons.source, wanted=wanted, seed=0, n_threads=1)
+    return exposure_features(comparisons.source, wanted=wanted, seed=0, n_threads=1)
 
 
 def test_regression_is_the_ridge_regression_on_the_features():

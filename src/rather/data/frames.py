@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from itertools import compress
 from typing import Any
@@ -145,14 +146,21 @@ def times(values: Any, what: str) -> Array:
         if len(missing):
             raise InputError(f"{what} is missing in row {missing[0]}; drop such rows first")
         return array.astype("datetime64[ns]").astype(np.int64)
+    if array.dtype.kind in "iuf":
+        return numbers(array, what)
     try:
-        return numbers(values, what)
-    except InputError:
+        array = np.array([float(v) for v in array])  # a file's numbers are text
+    except (TypeError, ValueError):
+        pass
+    else:
+        return numbers(array, what)
+    out = np.empty(len(array), "datetime64[ns]")
+    for row, value in enumerate(array.tolist()):
         try:
-            return times(np.array([str(v) for v in array], "datetime64[ns]"), what)
+            out[row] = np.datetime64(value if isinstance(value, datetime.date) else str(value))
         except ValueError:
-            pass
-        raise
+            raise InputError(f"{what} in row {row} is {value!r}; it must be a number, a date or a time") from None
+    return times(out, what)
 
 
 def flags(values: Any, what: str) -> npt.NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+
+INTEGER = re.compile("0|-?[1-9][0-9]{0,99}")  # as an integer is printed: 007 is text
 
 Ids = npt.NDArray[Any]
 Codes = npt.NDArray[np.int32]
@@ -120,6 +123,19 @@ def _factorize_integers(values: Ids) -> tuple[Ids, Codes]:
     return ids, inverse.reshape(-1).astype(np.int32)
 
 
+def _as_text(values: Ids) -> Ids:
+    out = np.empty(len(values), object)
+    out[:] = [str(v) for v in values.tolist()]
+    return out
+
+
+def _as_integers(values: Ids) -> Ids:
+    """Text as the integers it writes, and None for what is none."""
+    out = np.empty(len(values), object)
+    out[:] = [int(v) if INTEGER.fullmatch(v) else None for v in values.tolist()]
+    return out
+
+
 class Vocabulary:
     """The known ids of one kind, in sorted order; the position of an id is its code."""
 
@@ -132,7 +148,13 @@ class Vocabulary:
         return len(self.ids)
 
     def codes(self, values: Ids) -> Codes:
-        """Codes of ids, -1 for those not known."""
+        """Codes of ids, -1 for those not known.
+
+        The integer 5 and the text "5" are the same id: what is asked for is read as the kind that is known. (Not so
+        "05" or " 5": an integer has one way to be written.)
+        """
+        if len(values) and len(self.ids) and _kind(values) != _kind(self.ids):
+            values = _as_text(values) if _kind(self.ids) == "str" else _as_integers(values)
         if self.ids.dtype == np.int64 and values.dtype == np.int64:
             if not len(self.ids):
                 return np.full(len(values), -1, np.int32)

@@ -77,7 +77,8 @@ def simulate(
     """Users who compare random pairs of items by a low-rank taste and the Bradley-Terry-Luce model.
 
     Scores are s_ij = u_i . v_j / noise with standard normal vectors scaled so that u_i . v_j has variance 1; user i
-    prefers j to k with probability sigma(s_ij - s_ik). Users are called "user 0", ..., items "item 0", ....
+    prefers j to k with probability sigma(s_ij - s_ik). Users are called "user 0", ..., items "item 0", .... Ids are in
+    the order of text, as always: row 2 of ``user_factors`` is that of "user 10", ``comparisons.users[2]``.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class Source(ABC):
 
     def met(self) -> tuple[Any, Any]:
         """(starts, items): what each user is known to have met."""
-        return self.store.start.copy(), self.store.item.copy()  # copies: a view would keep the whole store alive
+        return self.store.start, self.store.item
 
     def largest_gap(self) -> float | None:
         """The largest difference of two ratings of one user; None where ratings are not known."""

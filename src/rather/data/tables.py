@@ -12,7 +12,8 @@ from . import frames
 
 
 class Table:
-    """Named columns of equal length, in order. Iterating gives named tuples.
+    """Named columns of equal length, in order. Iterating gives rows as named tuples; ``table["score"]`` is a column,
+    ``table[0]`` a row, ``table[:5]`` a table.
 
     Examples
     --------
@@ -25,6 +26,11 @@ class Table:
     ['A', 'B']
     >>> table["score"].tolist()
     [1.5, -2.0]
+    >>> table[-1].score
+    -2.0
+    >>> table.head(1)
+    item   score
+    A     1.5000
     """
 
     SHOWN = 20
@@ -36,12 +42,25 @@ class Table:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
-    def __getitem__(self, name: str) -> Any:
-        return self.columns[name]
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            if key not in self.columns:
+                raise KeyError(f"there is no column {key!r}; the columns are {', '.join(map(repr, self.columns))}")
+            return self.columns[key]
+        if isinstance(key, (int, np.integer)):
+            row = range(len(self))[key]  # counts from the end, and raises IndexError, as a list does
+            return next(iter(self[row : row + 1]))
+        return Table({name: column[key] for name, column in self.columns.items()}, self.frame_kind)
 
     def __iter__(self) -> Iterator[Any]:
-        Row = namedtuple("Row", list(self.columns))  # type: ignore[misc]
+        # A column whose name is no name in Python is called by its place, _0, _1, ...
+        Row = namedtuple("Row", list(self.columns), rename=True)  # type: ignore[misc]
         return map(Row._make, zip(*(c.tolist() for c in self.columns.values()), strict=True))
+
+    def head(self, n: int = 5) -> Table:
+        """The first n rows."""
+        made: Table = self[: max(n, 0)]
+        return made
 
     def to_frame(self, kind: str | None = None) -> Any:
         """The table as a 'pandas', 'polars' or 'pyarrow' table or a 'dict'; by default the kind the data came in."""

@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from ..data import frames
 from ..data.comparisons import Comparisons
-from ..data.ids import Vocabulary, as_ids, factorize
+from ..data.ids import Codes, Vocabulary, as_ids, factorize
 from ..data.rows import row_starts
 from ..data.tables import Table
 from ..errors import InputError, number
 from ..models.exclusions import exclusions, select
+from ..models.model import Model, as_list
 from ..native import core
 from .mean import Mean
 from .scoring import Judged, Scores, require_scores
@@ -156,11 +157,11 @@ def precision(
     if not len(users):
         raise InputError("there are no test items: the table has no rows")
     require_scores(model)
-    catalogue = _catalogue(model, items)
+    catalogue, among = _catalogue(model, items)
     judged = Judged(model, users, catalogue.ids, unknown)
     j, n = catalogue.codes(relevant), len(catalogue)
-    if k > n:
-        raise InputError(f"k is {k}, but there are only {n} items; ask for at most {n}")
+    if k > len(among):
+        raise InputError(f"k is {k}, but there are only {len(among)} items; ask for at most {len(among)}")
     wanted = np.unique(u[j >= 0].astype(np.int64) * n + j[j >= 0])
     excluded = exclusions(exclude, users, catalogue, judged.seen(), {"user": user, "item": item})
     who = np.flatnonzero(judged.judged).astype(np.int32)
@@ -168,20 +169,22 @@ def precision(
     for first in range(0, len(who), BLOCK):
         rows = who[first : first + BLOCK]
         own = None if excluded is None else select(excluded, rows)
-        query, found = judged.best(rows, k, own)
+        query, found = judged.best(rows, k, own, among)
         shown = rows[query].astype(np.int64) * n + found
         hits += np.bincount(rows[query], np.isin(shown, wanted), minlength=len(users))
     return _result(hits[who] / k, users[who], user, "precision", per_user)
 
 
-def _catalogue(model: Any, items: Any) -> Vocabulary:
-    """What may be recommended, in order."""
-    if items is None:
-        items = getattr(model, "items_", None)
-        if items is None:
-            raise InputError(f"{type(model).__name__} has no items_; say what may be recommended with items=[...]")
-    ids, _ = factorize([as_ids(items, "the list of items")], "item")
-    return Vocabulary(ids, "item")
+def _catalogue(model: Any, items: Any) -> tuple[Vocabulary, Codes]:
+    """The items a model knows, and the codes of those that may be recommended, in order."""
+    given = getattr(model, "items_", items) if items is None else items
+    if given is None:
+        raise InputError(f"{type(model).__name__} has no items_; say what may be recommended with items=[...]")
+    ids, _ = factorize([as_ids(as_list(given), "the list of items")], "item")
+    if not isinstance(model, Model):
+        return Vocabulary(ids, "item"), np.arange(len(ids), dtype=np.int32)
+    codes = model.item_vocabulary_.codes(ids)
+    return model.item_vocabulary_, codes[codes >= 0]
 
 
 def pairwise_accuracy(

@@ -65,10 +65,8 @@ class Judged:
                     raise InputError("the model knows none of the test users; is it the model for these data?")
 
     def seen(self) -> Callable[[], Rows] | None:
-        """What "seen" means for the test users, as positions in the items; None where the model does not know."""
-        if not self.own or len(self.items) < len(self.model.items_):
-            return None
-        return lambda: select(self.model.seen_, self.known)
+        """What "seen" means for the test users; None where the model does not know."""
+        return (lambda: select(self.model.seen_, self.known)) if self.own else None
 
     def scores(self, u: Any, j: Any) -> FloatArray:
         """Scores of pairs of positions in the test users and items."""
@@ -77,21 +75,20 @@ class Judged:
             return np.asarray(self.model.score_any(self.known[u], self._item[j]))
         return self._asked(self.users[u], self.items[j])
 
-    def best(self, rows: Codes, k: int, excluded: Rows | None) -> tuple[Any, Any]:
-        """(query, item) of the k best items for some of the users, flat."""
+    def best(self, rows: Codes, k: int, excluded: Rows | None, among: Codes) -> tuple[Any, Any]:
+        """(query, item) of the k best of some items for some of the users, flat; items are all that the model knows."""
         if self.own:
-            assert self._item is not None
-            query, item, _, _ = self.model._best_any(self.known[rows], k, excluded, self._item)
-            return query, np.searchsorted(self._item, item)
-        n, users = len(self.items), np.arange(len(rows), dtype=np.int32)
-        parts, size = [], max(1, BLOCK // n)
+            query, item, _, _ = self.model._best_any(self.known[rows], k, excluded, among)
+            return query, item
+        parts, n, size = [], len(among), max(1, BLOCK // len(among))
         for first in range(0, len(rows), size):
-            some, every = users[first : first + size], np.arange(n, dtype=np.int32)
-            score = self.scores(np.repeat(rows[some], n), np.tile(every, len(some))).reshape(len(some), n)
+            some = np.arange(first, min(first + size, len(rows)), dtype=np.int32)
+            score = self.scores(np.repeat(rows[some], n), np.tile(among, len(some))).reshape(len(some), n)
             own = None if excluded is None else select(excluded, some)
-            query, item, _, _ = best_scores(score, k, own, every, self.n_threads)
+            query, item, _, _ = best_scores(score, k, own, among, self.n_threads)
             parts.append((query + first, item))
-        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
+        queries, items = zip(*parts, strict=True)
+        return np.concatenate(queries), np.concatenate(items)
 
     def _asked(self, users: Ids, items: Ids) -> FloatArray:
         """Another's model's answer, checked."""

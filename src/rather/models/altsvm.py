@@ -42,13 +42,15 @@ class AltSVM(LowRank):
 
     with scores s_ij = u_i . v_j + b_j, over all comparisons t = "user i would rather have j than k" of weight w_t, by
     turns in V and in U. Each half is an SVM. The ridges are p_i = reg (n_i / n)^user_power and
-    q_j = reg (n_j / n')^item_power, where n_i counts the items user i compared and n_j the users who compared item j;
-    beta_j has the shape of q_j and a factor of its own in place of reg.
+    q_j = reg (n_j / n')^item_power, where n_i counts the items user i compared and n_j the users who compared item j,
+    and n and n' are typical of them: the means over all (user, item) that met. beta_j has the shape of q_j and a factor
+    of its own in place of reg.
 
     Parameters
     ----------
     rank : int or "auto"
-        Length of the vectors. With the default ridge a larger rank than needed does no harm but time. "auto" grows it
+        Length of the vectors. More than needed costs time and, with a handful of answers each, accuracy: in worlds of
+        rank 3 with 3 to 10 votes a user, rank 64 was 1 to 3.5 points behind rank 3. "auto" grows it
         along the leading singular pairs of the gradient until a certificate says that no more rank helps; the rank
         reached is ``rank_``. It goes with the solver "newton".
     reg : float, None or "cv"

@@ -32,7 +32,7 @@ def exclusions(
         start, item = exclude.source.met()
         who, what = np.repeat(exclude.users, np.diff(start)), exclude.items[item]
     elif is_list(exclude):
-        gone = items.codes(as_ids(exclude, "the item to exclude"))
+        gone = items.codes(as_ids(exclude if hasattr(exclude, "__array__") else list(exclude), "the item to exclude"))
         gone = gone[gone >= 0]
         return np.arange(len(users) + 1, dtype=np.int64) * len(gone), np.tile(gone, len(users))
     else:

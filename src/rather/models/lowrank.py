@@ -8,7 +8,7 @@ from ..data.source import Source
 from ..errors import InputError, number, one_of
 from ..native import LOSSES, threads
 from ..solving import reg as scale_of
-from ..solving.exposure import Exposure, exposure
+from ..solving.exposure import Exposure, exposure_features
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule, scales
 from .certified import Certified
@@ -34,7 +34,7 @@ class LowRank(Estimator, Certified, FoldInModel):
         return scales(source.store, user_power=self.user_power, item_power=self.item_power, balance=balance)
 
     def _exposure(self, source: Source) -> Exposure | None:
-        return exposure(source, wanted=self.exposure, seed=self.seed, n_threads=threads(self.n_threads))
+        return exposure_features(source, wanted=self.exposure, seed=self.seed, n_threads=threads(self.n_threads))
 
     def _problem(
         self, source: Source, scaled: Scales, exposed: Exposure | None, rank: int, factor: float | None = None

@@ -57,7 +57,7 @@ def person_features(parts: FloatArray, items: Any) -> FloatArray:
     return unit_rows(parts[items].sum(axis=0, keepdims=True, dtype=np.float64))
 
 
-def exposure(source: Source, *, wanted: bool | None, seed: int, n_threads: int) -> Exposure | None:
+def exposure_features(source: Source, *, wanted: bool | None, seed: int, n_threads: int) -> Exposure | None:
     """The features of the users and items of a source; None where they are not wanted.
 
     ``wanted=None``: where the spectrum stands out from a random one's.

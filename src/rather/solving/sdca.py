@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import memory
 from ..native import core
 from .problem import Problem
 
@@ -21,6 +22,8 @@ class Sdca:
         self.problem = problem
         self.seed = seed
         self.rounds_done = 0
+        n = problem.store.n_comparisons
+        memory.require(8.0 * n, f"the dual variables of {n:,} comparisons", "use solver='newton', which needs none")
         self.alpha = np.zeros(problem.store.n_comparisons, np.float32)
         self.beta = np.zeros(problem.store.n_comparisons, np.float32)
 

@@ -1,0 +1,314 @@
+"""The conformance suite: what every estimator promises, as checks that our own pass and that yours can.
+
+    rather.testing.check_estimator(MyEstimator())
+
+An estimator is anything with ``fit(comparisons)``, which returns it, and ``score(users, items)``. One that is a
+:class:`rather.Model` as well promises what a model does: lists, probabilities, files, newcomers. With pytest, one test
+for each claim:
+
+    @pytest.mark.parametrize("check", rather.testing.checks(MyEstimator()), ids=str)
+    def test_conformance(check):
+        check()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+import pickle
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .data.comparisons import Comparisons
+from .data.simulate import simulate
+from .errors import FileError, InputError, NotFittedError
+from .estimators import load
+from .judging.metrics import ndcg, pairwise_accuracy, precision
+from .models.model import Model
+
+N_USERS, N_ITEMS, STARS = 30, 20, 5
+Claim = Callable[[Any, Comparisons], None]
+
+
+class Check:
+    """One claim about one estimator and one kind of data; calling it raises AssertionError where it does not hold."""
+
+    def __init__(self, claim: Claim, estimator: Any, source: str) -> None:
+        self.claim, self.estimator, self.source = claim, estimator, source
+
+    def __call__(self) -> None:
+        try:
+            self.claim(_clone(self.estimator), small_data(self.source))
+        except AssertionError as e:
+            said = (inspect.getdoc(self.claim) or "").partition("\n")[0]
+            raise AssertionError(f"{self}: {said} {e}".rstrip()) from e
+
+    def __str__(self) -> str:
+        return f"{type(self.estimator).__name__}-{self.source}-{self.claim.__name__}"
+
+
+def check_estimator(estimator: Any) -> None:
+    """Raise an AssertionError, which names the claim, unless an estimator keeps all promises."""
+    for check in checks(estimator):
+        check()
+
+
+def checks(estimator: Any) -> list[Check]:
+    """The claims that concern an estimator, on every kind of data that it takes: votes, ratings, clicks."""
+    found = [
+        Check(claim, estimator, source)
+        for source in _taken(estimator)
+        for claim in CLAIMS
+        if isinstance(estimator, Model) or claim not in OF_MODELS
+    ]
+    assert found, f"{type(estimator).__name__} takes neither votes nor ratings nor clicks: fit refused them all"
+    return found
+
+
+def small_data(source: str, seed: int = 0) -> Comparisons:
+    """30 users and 20 items with text ids: "votes", "ratings" (five stars) or "clicks"."""
+    world = simulate(n_users=N_USERS, n_items=N_ITEMS, rank=2, per_user=12, levels=STARS, seed=seed)
+    r, users, items = world.comparisons.ratings, world.comparisons.users, world.comparisons.items
+    assert r is not None
+    frame = {"user": users[r.user], "item": items[r.item], "rating": r.rating}
+    if source == "ratings":
+        return Comparisons.from_ratings(frame)
+    if source == "clicks":
+        high = r.rating >= 3
+        return Comparisons.from_clicks({"user": frame["user"][high], "item": frame["item"][high]})
+    return Comparisons.from_frame(world.comparisons.to_frame("dict"))
+
+
+def _taken(estimator: Any) -> Iterator[str]:
+    """The kinds of data that an estimator does not refuse."""
+    for source in ("votes", "ratings", "clicks"):
+        with contextlib.suppress(InputError):
+            _clone(estimator).fit(small_data(source))
+            yield source
+
+
+def _clone(estimator: Any) -> Any:
+    """One with the same parameters that is not fitted, on one thread where that can be said."""
+    if not hasattr(estimator, "get_params"):
+        return copy.deepcopy(estimator)
+    params = estimator.get_params()
+    return type(estimator)(**{**params, **({"n_threads": 1} if "n_threads" in params else {})})
+
+
+@contextlib.contextmanager
+def _refused(kind: type[Exception], what: str) -> Iterator[None]:
+    try:
+        yield
+    except kind:
+        return
+    raise AssertionError(f"{what} was accepted")
+
+
+# -- of every estimator -----------------------------------------------------------------------------------------------
+
+
+def parameters(estimator: Any, comparisons: Comparisons) -> None:
+    """Parameters are those of __init__, can be read and set, and nothing is computed before fit."""
+    if hasattr(estimator, "get_params"):
+        names = [p for p in inspect.signature(type(estimator).__init__).parameters if p != "self"]
+        params = estimator.get_params()
+        assert list(params) == names, f"get_params gives {list(params)}, __init__ takes {names}"
+        assert type(estimator)(**params).get_params() == params
+        assert estimator.set_params(**params) is estimator and estimator.get_params() == params
+        with _refused(ValueError, "set_params of a name that is none"):
+            estimator.set_params(colour="red")
+    if isinstance(estimator, Model):
+        with _refused(NotFittedError, "score before fit"):
+            estimator.score("a", "b")
+        with _refused(NotFittedError, "users_ before fit"):
+            _ = estimator.users_
+
+
+def fitting(estimator: Any, comparisons: Comparisons) -> None:
+    """fit returns the estimator and leaves its parameters and the data alone."""
+    before = estimator.get_params() if hasattr(estimator, "get_params") else None
+    data = pickle.dumps(comparisons.source.columns())
+    assert estimator.fit(comparisons) is estimator, "fit did not return the estimator"
+    assert before is None or estimator.get_params() == before
+    assert pickle.dumps(comparisons.source.columns()) == data, "fit changed the comparisons"
+
+
+def scores(estimator: Any, comparisons: Comparisons) -> None:
+    """score gives one finite number for each pair of a known user and a known item, whatever the order."""
+    fitted = estimator.fit(comparisons)
+    users, items = np.repeat(comparisons.users, N_ITEMS), np.tile(comparisons.items, N_USERS)
+    got = np.asarray(fitted.score(users, items))
+    assert got.shape == (N_USERS * N_ITEMS,) and np.isfinite(got).all()
+    back = np.asarray(fitted.score(users[::-1].copy(), items[::-1].copy()))
+    assert (back[::-1] == got).all(), "a score depends on what else was asked"
+
+
+def seed(estimator: Any, comparisons: Comparisons) -> None:
+    """Two fits with the same parameters, on one thread, agree to the bit."""
+    users, items = np.repeat(comparisons.users, N_ITEMS), np.tile(comparisons.items, N_USERS)
+    first, second = (np.asarray(_clone(estimator).fit(comparisons).score(users, items)) for _ in range(2))
+    assert (first == second).all()
+
+
+def learning(estimator: Any, comparisons: Comparisons) -> None:
+    """Training comparisons come out right more often than by chance; metrics take the model."""
+    fitted = estimator.fit(comparisons)
+    accuracy = pairwise_accuracy(fitted, comparisons)
+    assert accuracy > 0.55, f"accuracy is {accuracy:.3f}"
+    stars = {"user": comparisons.users[:2], "item": comparisons.items[:2], "rating": [1, 2]}
+    assert 0 <= ndcg(fitted, stars) <= 1
+    assert 0 <= precision(fitted, stars, k=3, items=comparisons.items) <= 1
+
+
+def refusals(estimator: Any, comparisons: Comparisons) -> None:
+    """What is no data, and ids that are not known, are refused with a ValueError or a KeyError."""
+    for wrong in ({"user": [1]}, np.zeros((3, 2), int), "votes.csv"):
+        with _refused((ValueError, TypeError), f"fit({wrong!r})"):  # type: ignore[arg-type]
+            _clone(estimator).fit(wrong)
+    fitted = estimator.fit(comparisons)
+    for user, item in (("nobody", comparisons.items[0]), (comparisons.users[0], "nothing")):
+        with _refused((ValueError, KeyError), f"score({user!r}, {item!r})"):  # type: ignore[arg-type]
+            fitted.score([user], [item])
+
+
+# -- of models --------------------------------------------------------------------------------------------------------
+
+
+def lists(estimator: Any, comparisons: Comparisons) -> None:
+    """rank and recommend are the scores in order, in external ids; what was seen or not asked for is left out."""
+    model = estimator.fit(comparisons)
+    assert model.users_.tolist() == comparisons.users.tolist() and model.items_.tolist() == comparisons.items.tolist()
+    for user in model.users_[:4]:
+        ranking = model.rank(user)
+        assert sorted(ranking["item"].tolist()) == sorted(model.items_.tolist())
+        assert (model.score(user, ranking["item"]) == ranking["score"]).all(), "rank and score disagree"
+        assert (np.diff(ranking["score"]) <= 0).all() and ranking["rank"].tolist() == list(range(1, N_ITEMS + 1))
+        assert model.recommend(user, k=5)["item"].tolist() == ranking["item"].tolist()[:5]
+        some = set(model.items_[::3].tolist())
+        among = [item for item in ranking["item"].tolist() if item in some]
+        assert model.rank(user, items=sorted(some))["item"].tolist() == among
+        assert model.recommend(user, k=2, items=sorted(some))["item"].tolist() == among[:2]
+        left = model.recommend(user, k=N_ITEMS, exclude=sorted(some))["item"].tolist()
+        assert left == [item for item in ranking["item"].tolist() if item not in some]
+    shown = {(row.user, row.item) for row in model.recommend(model.users_, k=N_ITEMS, exclude="seen")}
+    start, item = comparisons.source.met()
+    met = {(model.users_[i], model.items_[j]) for i in range(N_USERS) for j in item[start[i] : start[i + 1]]}
+    assert not shown & met and len(shown) + len(met) == N_USERS * N_ITEMS, "exclude='seen' is not what was met"
+    assert len(model.recommend([], k=2)) == 0
+
+
+def questions(estimator: Any, comparisons: Comparisons) -> None:
+    """Impossible lengths, and exclusions that are none, get a sentence."""
+    model = estimator.fit(comparisons)
+    user, items = model.users_[0], model.items_
+    for ask in (
+        lambda: model.recommend(user, k=N_ITEMS + 1),
+        lambda: model.recommend(user, k=0),
+        lambda: model.recommend(user, exclude="everything"),
+        lambda: model.recommend(user, unknown="nonsense"),
+        lambda: model.probability(user, items[:2], items[:3]),
+    ):
+        with _refused(InputError, "an impossible question"):
+            ask()  # type: ignore[no-untyped-call]
+
+
+def strangers(estimator: Any, comparisons: Comparisons) -> None:
+    """Users that are not known are refused, ranked like everyone or skipped, as asked; the others are not touched."""
+    model = estimator.fit(comparisons)
+    both = [model.users_[0], "nobody", model.users_[1]]
+    known = model.recommend(model.users_[:2], k=3)
+    everyone = model.rank()["item"].tolist()
+    assert sorted(everyone) == sorted(model.items_.tolist()) and np.isfinite(model.everyone()).all()
+    with _refused(InputError, "an unknown user"):
+        model.recommend(both, k=3)
+    got = model.recommend(both, k=3, unknown="everyone")
+    assert got["item"].tolist() == known["item"].tolist()[:3] + everyone[:3] + known["item"].tolist()[3:]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert model.recommend(both, k=3, unknown="skip")["item"].tolist() == known["item"].tolist()
+    assert any("1 of 3 users" in str(one.message) for one in said), "nothing said how many were skipped"
+
+
+def probabilities(estimator: Any, comparisons: Comparisons) -> None:
+    """Probabilities of the two sides add up to one and are ordered as the scores are."""
+    model = estimator.fit(comparisons)
+    a, b = model.items_[:2]
+    left, right = model.probability(model.users_, a, b), model.probability(model.users_, b, a)
+    assert np.allclose(left + right, 1, atol=1e-6)
+    assert ((left > 0.5) <= (model.score(model.users_, a) > model.score(model.users_, b))).all()
+
+
+def files(estimator: Any, comparisons: Comparisons) -> None:
+    """A loaded model is the saved one: class, parameters, scores, lists, probabilities. (Or it cannot be saved.)"""
+    model = estimator.fit(comparisons)
+    if type(model)._tensors is Model._tensors:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        model.save(path)
+        assert load(path, type(model)).slope_ is None, "saving calibrated"
+        model.calibrate().save(path)
+        loaded = load(path, type(model))
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        with _refused(FileError, "half a file"):
+            load(path, type(model))
+    assert type(loaded) is type(model) and loaded.get_params() == model.get_params()
+    assert getattr(loaded, "history_", None) == getattr(model, "history_", None)
+    user, items = model.users_[3], model.items_
+    assert (loaded.score(user, items) == model.score(user, items)).all()
+    unseen = {"k": 4, "exclude": "seen"}
+    assert loaded.recommend(user, **unseen)["item"].tolist() == model.recommend(user, **unseen)["item"].tolist()
+    assert loaded.rank()["item"].tolist() == model.rank()["item"].tolist()
+    assert (loaded.probability(user, items[0], items[1:]) == model.probability(user, items[0], items[1:])).all()
+
+
+def copies(estimator: Any, comparisons: Comparisons) -> None:
+    """A copied model answers as before, and fitting again to other data leaves nothing of the old."""
+    model = estimator.fit(comparisons)
+    again = copy.deepcopy(model)
+    assert (again.score(model.users_[0], model.items_) == model.score(model.users_[0], model.items_)).all()
+    other = comparisons.split(0.5, seed=1, by="items" if comparisons.source.name else "pairs")[0]
+    assert (again.fit(other).everyone() == _clone(estimator).fit(other).everyone()).all()
+
+
+def newcomers(estimator: Any, comparisons: Comparisons) -> None:
+    """Where a model takes newcomers, one without answers and one with several get a whole ranking."""
+    model = estimator.fit(comparisons)
+    with _refused(InputError, "an unknown user"):
+        model.rank("nobody")
+    if not hasattr(type(model), "fold_in"):
+        return
+    a, b, c = model.items_[:3]
+    for answers in ([], [(a, b), (c, b)]):
+        person = model.fold_in(answers)
+        assert sorted(person.rank()["item"].tolist()) == sorted(model.items_.tolist())
+        assert np.isfinite(person.score(model.items_)).all() and 0 <= person.probability(a, b) <= 1
+        assert len(person.rank(items=[a, b])) == 2
+
+
+def history(estimator: Any, comparisons: Comparisons) -> None:
+    """Every round leaves a record; a callback sees it and may stop the fit. (Where the estimator has callbacks.)"""
+    params = estimator.get_params()
+    if not {"callback", "max_iter"} <= set(params):
+        return
+    told: list[dict[str, float]] = []
+
+    def listen(_: Any, record: dict[str, float]) -> bool:
+        told.append(record)
+        return len(told) == 2
+
+    never = {"tol": 0.0} if "tol" in params else {}
+    estimator.set_params(max_iter=5, **never, callback=listen)
+    estimator.fit(comparisons)
+    assert estimator.history_ == told and [record["round"] for record in told] == [1, 2]
+    assert all({"seconds", "objective", "gap"} <= set(record) for record in told) and not estimator.interrupted_
+
+
+OF_MODELS = (lists, questions, strangers, probabilities, files, copies, newcomers, history)
+CLAIMS: tuple[Claim, ...] = (parameters, fitting, scores, seed, learning, refusals, *OF_MODELS)

@@ -1,0 +1,80 @@
+"""The house stays in order: who imports whom, how long files are, and that the page which draws it is right."""
+
+import ast
+import re
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "rather"
+# Each may import from those before it; what stands alone in the package comes first or last.
+ORDER = ("data", "solving", "models", "rivals", "judging", "cli")
+FIRST = {"errors", "native", "logistic", "memory"}
+BEFORE_CLI = {"estimators", "testing", "__init__"}
+
+
+def modules():
+    """Every module by its dotted name below the package; a package is its __init__."""
+    return {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+
+
+def imports(name, path, known):
+    """What a module imports of the package, wherever in the file the import stands."""
+    here = name.split(".")[:-1]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").split(".")[0] == "rather"):
+            parts = (node.module or "").split(".") if node.module else []
+            base = here[: len(here) - node.level + 1] + parts if node.level else parts[1:]
+            for alias in node.names:  # a module of a package, or a name in a module, or in a package's own file
+                found = (".".join(way) for way in ([*base, alias.name], base, [*base, "__init__"]))
+                yield next(target for target in found if target in known)
+        elif isinstance(node, ast.Import):
+            assert not any(alias.name.split(".")[0] == "rather" for alias in node.names), f"{path}: import from it"
+
+
+@pytest.fixture(scope="module")
+def graph():
+    known = modules()
+    return {name: set(imports(name, path, known)) for name, path in known.items()}
+
+
+def test_there_are_no_cycles(graph):
+    """The graph of modules has no cycle, lazy imports and imports for types counted."""
+    list(TopologicalSorter(graph).static_order())  # raises where there is a cycle
+
+
+def place(name):
+    head = name.split(".")[0]
+    if name in FIRST:
+        return -1
+    if name in BEFORE_CLI:
+        return ORDER.index("cli") - 0.5
+    return ORDER.index(head) if head in ORDER else len(ORDER)
+
+
+def test_packages_import_only_from_those_before_them(graph):
+    """data, solving, models, rivals, judging, cli: the order in which data flows."""
+    wrong = [
+        f"{name} imports {found}" for name, targets in graph.items() for found in targets if place(found) > place(name)
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("path", [*PACKAGE.rglob("*.py"), *(ROOT / "native").glob("*")], ids=lambda p: p.name)
+def test_files_are_a_sitting(path):
+    """No file of the package is longer than 400 lines."""
+    assert len(path.read_text().splitlines()) <= 400
+
+
+def test_the_page_names_every_module():
+    """docs/architecture.md names every module of every package, and every header, and none that is not there."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    sections = dict(re.findall(r"^### `(\w+)`\n(.*?)(?=^##|\Z)", page, re.M | re.S))
+    for package in ORDER:
+        there = {path.stem for path in (PACKAGE / package).glob("*.py")} - {"__init__"}
+        rows = re.findall(r"^\| (.*?) \|", sections[package], re.M)
+        assert set(re.findall(r"`(\w+)`", " ".join(rows))) == there, package
+    headers = {path.name for path in (ROOT / "native").glob("*.[hc]pp")}
+    assert set(re.findall(r"`(\w+\.[hc]pp)`", page)) == headers

@@ -1,0 +1,236 @@
+"""Everyday handling: strangers among users, candidate lists, one's own names, splits that say whom they left out."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import rather
+from handmade import model_of
+from rather import AltSVM, Comparisons, InputError, UnknownWarning
+
+SCORES = [[3, 2, 1, 0], [0, 1, 2, 3]]
+
+
+@pytest.fixture(scope="module")
+def model():
+    world = rather.simulate(n_users=30, n_items=12, rank=2, per_user=20, seed=3)
+    return AltSVM(rank=2).fit(world.comparisons)
+
+
+# -- strangers --------------------------------------------------------------------------------------------------------
+
+
+def test_exclusions_of_a_stranger(model):
+    """Someone unknown who gets everybody's ranking is not shown what was excluded for them, and nobody else's."""
+    everyone = model.rank()["item"].tolist()
+    gone = {"user": ["bob", "user 1"], "item": [everyone[0], everyone[1]]}
+    table = model.recommend(["bob", "eve"], k=2, exclude=gone, unknown="everyone")
+    assert table["item"].tolist() == [*everyone[1:3], *everyone[:2]]
+
+
+def test_everybodys_ranking_is_that_of_a_newcomer_without_answers(model):
+    """rank() and fold_in([]) agree; without a bias it is the mean of all users' scores."""
+    assert model.rank()["item"].tolist() == model.fold_in([]).rank()["item"].tolist()
+    plain = AltSVM(rank=2, bias=False).fit(rather.simulate(n_users=30, n_items=12, per_user=20).comparisons)
+    mean = np.mean([plain.score(user, plain.items_) for user in plain.users_], axis=0)
+    np.testing.assert_allclose(plain.everyone(), mean, atol=1e-5)
+    assert plain.rank()["item"].tolist() == plain.items_[np.argsort(-mean, kind="stable")].tolist()
+    with pytest.raises(InputError, match="missing"):
+        model.rank(None)
+
+
+@pytest.mark.parametrize("metric", ["ndcg", "precision", "accuracy"])
+def test_metrics_and_strangers(metric):
+    """A test user that the model does not know is an error, judged by everybody's ranking, or left out and counted."""
+    model = model_of(SCORES)
+    model.V_[:, 4] = [0, 0, 0, 9]  # everybody likes D
+    model.V_[:, :4] = np.eye(4)
+    rows = {"user": ["u0", "u0", "bob", "bob"], "item": ["D", "A", "D", "A"], "rating": [1, 2, 2, 1]}
+    clicks = {"user": ["u0", "bob"], "item": ["A", "D"]}
+    judge = {
+        "ndcg": lambda **how: rather.ndcg(model, rows, k=1, **how),
+        "precision": lambda **how: rather.precision(model, clicks, k=1, **how),
+        "accuracy": lambda **how: rather.pairwise_accuracy(model, Comparisons.from_ratings(rows), **how),
+    }[metric]
+    with pytest.raises(InputError, match=r"'bob' was not in the training data.*unknown='everyone'"):
+        judge()
+    wrong, right = {"ndcg": 1 / 3, "precision": 0, "accuracy": 0}[metric], 1
+    assert judge(unknown="everyone") == pytest.approx((wrong + right) / 2)
+    with pytest.warns(UnknownWarning, match="1 of 2 test users"):
+        skipped = judge(unknown="skip")
+    assert skipped == pytest.approx(wrong) and skipped.n_users == 1
+
+
+def test_a_metric_of_strangers_alone():
+    """Where everybody is left out, that is said."""
+    with pytest.raises(InputError, match="knows none of the test users"), pytest.warns(UnknownWarning):
+        rather.ndcg(model_of(SCORES), {"user": ["bob"], "item": ["A"], "rating": [1]}, unknown="skip")
+
+
+# -- every user's value -----------------------------------------------------------------------------------------------
+
+
+def test_means_and_their_parts(model):
+    """A metric is the mean of what per_user=True lists, with its standard error; accuracy weighs by answers."""
+    world = rather.simulate(n_users=30, n_items=12, rank=2, per_user=20, seed=3)
+    test = world.test(400, seed=5)
+    stars = {"user": np.repeat(model.users_, 12), "item": np.tile(model.items_, 30), "rating": np.arange(360) % 5}
+    for whole, each, name in (
+        (rather.ndcg(model, stars), rather.ndcg(model, stars, per_user=True), "ndcg"),
+        (rather.precision(model, stars, k=3), rather.precision(model, stars, k=3, per_user=True), "precision"),
+    ):
+        assert float(whole) == pytest.approx(each[name].mean()) and whole.n_users == len(each) == 30
+        assert whole.standard_error == pytest.approx(each[name].std(ddof=1) / np.sqrt(30))
+    whole, each = rather.pairwise_accuracy(model, test), rather.pairwise_accuracy(model, test, per_user=True)
+    n = pd.Series(test.users[test.pairs().user]).value_counts()[each["user"]].to_numpy()
+    assert float(whole) == pytest.approx((n * each["accuracy"]).sum() / n.sum())
+    resampled = np.random.default_rng(0).integers(0, 30, (2000, 30))
+    spread = np.std((n * each["accuracy"])[resampled].sum(axis=1) / n[resampled].sum(axis=1))
+    assert whole.standard_error == pytest.approx(spread, rel=0.1)
+
+
+class Alphabetical:
+    """Somebody else's model: it knows nothing but letters."""
+
+    def score(self, users, items):
+        return [-float(ord(item)) for item in items]
+
+
+def test_anything_with_scores_can_be_judged():
+    """All that a metric asks of a model is score(users, items); lists need to know the items."""
+    stars = {"user": ["a", "a", "b", "b"], "item": ["A", "B", "A", "B"], "rating": [2, 1, 1, 2]}
+    best = model_of([[1, 0], [1, 0]], users=["a", "b"])
+    for judge in (
+        lambda m: rather.ndcg(m, stars, k=1),
+        lambda m: rather.pairwise_accuracy(m, Comparisons.from_ratings(stars)),
+        lambda m: rather.precision(m, {"user": ["a", "b"], "item": ["A", "B"]}, k=1, items=["A", "B"]),
+        lambda m: rather.precision(m, {"user": ["a", "b"], "item": ["A", "B"]}, k=1, items=["A", "B"], exclude=["A"]),
+    ):
+        assert judge(Alphabetical()) == judge(best)
+    with pytest.raises(InputError, match=r"items=\[...\]"):
+        rather.precision(Alphabetical(), stars, k=1)
+    with pytest.raises(InputError, match="give a table"):
+        rather.precision(Alphabetical(), stars, k=1, items=["A"], exclude="seen")
+    with pytest.raises(InputError, match="must have score"):
+        rather.ndcg(object(), stars)
+    for bad, said in ((lambda users, items: [1.0], "one number for each pair"), (lambda u, i: [np.nan] * 4, "finite")):
+        other = Alphabetical()
+        other.score = bad
+        with pytest.raises(InputError, match=said):
+            rather.ndcg(other, stars)
+
+
+# -- lists ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exclude", [["A"], ("A",), {"A"}, np.array(["A"], object), pl.Series(["A"])], ids=type)
+def test_items_excluded_for_everybody(exclude):
+    """exclude takes a list of items as well, as a newcomer's does."""
+    table = model_of(SCORES).recommend(["u0", "u1"], k=4, exclude=exclude)
+    assert table["item"].tolist() == ["B", "C", "D", "D", "C", "B"]
+
+
+def test_candidates():
+    """items= chooses among these only; k counts them; what was seen is still left out; an unknown one is named."""
+    model = model_of(SCORES, seen=[(0, 2)])
+    assert model.rank("u0", items=["D", "C", "D"])["item"].tolist() == ["C", "D"]
+    assert model.recommend(["u0", "u1"], k=2, items=["C", "D"], exclude="seen")["item"].tolist() == ["D", "D", "C"]
+    gone = {"user": ["u1"], "item": ["A"]}
+    assert model.recommend("u1", k=2, items=["C", "D"], exclude=gone)["item"].tolist() == ["D", "C"]
+    with pytest.raises(InputError, match="only 2 items"):
+        model.recommend("u0", k=3, items=["C", "D"])
+    with pytest.raises(InputError, match="'Z'"):
+        model.rank("u0", items=["Z"])
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["a model of ours", "anybody's"])
+def test_precision_among_candidates(own):
+    """Precision over a part of the items is that of the lists restricted to it, whoever made the model."""
+    rng = np.random.default_rng(2)
+    scores = rng.normal(size=(8, 10))
+    model = model_of(scores, seen=[(u, u) for u in range(8)])
+    items = ["J", "C", "A", "G", "never"] if own else ["J", "C", "A", "G"]
+    judged = model if own else type("Other", (), {"score": lambda self, users, items: model.score(users, items)})()
+    gone = {"user": ["u1", "u2", "u2"], "item": ["C", "J", "B"]}
+    test = {"user": [f"u{u}" for u in range(8) for _ in range(3)], "item": list(rng.choice(list("ABCDEFGHIJ"), 24))}
+    hits = []
+    for user in model.users_:
+        left = {item for u, item in zip(gone["user"], gone["item"], strict=True) if u == user}
+        best = [item for item in model.rank(user)["item"].tolist() if item in set(items) - left][:2]
+        hits.append(len(set(best) & {i for u, i in zip(test["user"], test["item"], strict=True) if u == user}) / 2)
+    assert rather.precision(judged, test, k=2, items=items, exclude=gone) == pytest.approx(np.mean(hits))
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+def test_own_names_come_back(tmp_path):
+    """Results have the columns' own names and the frame's own kind, also after saving and loading."""
+    stars = pd.DataFrame({"who": list("aabb"), "film": [1, 2, 1, 2], "stars": [5, 1, 2, 3]})
+    made = Comparisons.from_ratings(stars, user="who", item="film", rating="stars")
+    model = AltSVM(rank=1).fit(made)
+    model.save(tmp_path / "m.rather")
+    for m in (model, rather.load(tmp_path / "m.rather")):
+        assert list(m.recommend("a", k=1).to_frame().columns) == ["who", "film", "score", "rank"]
+        assert m.rank("a")[0].film == 1
+    assert list(made.to_frame().columns) == ["who", "winner", "loser"]
+    seen = model.recommend("a", k=1, exclude=stars[stars.film == 1])
+    assert seen["film"].tolist() == [2]
+    votes = {"voter": ["a"], "better": ["x"], "worse": ["y"]}
+    kept = Comparisons.from_frame(votes, user="voter", winner="better", loser="worse")
+    assert list(kept.to_frame()) == ["voter", "better", "worse"]
+
+
+def test_votes_without_users():
+    """Votes in which nobody is named are one user's: one ranking."""
+    made = Comparisons.from_frame({"winner": ["A", "A", "B"], "loser": ["B", "C", "C"]}, user=None)
+    assert made.users.tolist() == ["everyone"]
+    assert AltSVM(rank=1).fit(made).rank("everyone")["item"].tolist() == ["A", "B", "C"]
+
+
+# -- splits -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_split_says_whom_it_left_out():
+    """split_ratings counts the users with too few ratings; a split is still a pair."""
+    table = {"user": ["a"] * 5 + ["b"] * 2 + ["c"], "item": [*range(5), 0, 1, 0], "rating": [1] * 8}
+    split = rather.split_ratings(table, per_user=3, min_test=1)
+    train, test = split
+    assert split.left_out == 2 and len(train["user"]) == 3 and len(test["user"]) == 2
+    assert repr(split) == "Split: 3 rows to train on, 2 to test on; 2 users left out: fewer than 4 ratings"
+    assert rather.split_clicks(table).left_out == 0
+
+
+TIMES = [
+    [5, 1, 3, 2, 4, 0],
+    [5.5, 1.5, 3.5, 2.5, 4.5, 0.5],
+    [datetime.datetime(2020, 1, 1 + day) for day in (5, 1, 3, 2, 4, 0)],
+    [f"2020-01-0{1 + day}" for day in (5, 1, 3, 2, 4, 0)],
+    np.array([5, 1, 3, 2, 4, 0], "datetime64[D]"),
+]
+
+
+@pytest.mark.parametrize("times", TIMES, ids=["int", "float", "datetime", "text", "numpy"])
+@pytest.mark.parametrize("kind", [dict, pd.DataFrame, pl.DataFrame])
+def test_split_by_time(times, kind):
+    """No training row is later than any test row, rows keep their order, and frames their kind."""
+    frame = kind({"user": list("aabbcc"), "item": list("uvwxyz"), "timestamp": times})
+    train, test = rather.split_time(frame, test=1 / 3)
+    assert type(train) is type(frame) and list(train["item"]) == list("vwxz") and list(test["item"]) == list("uy")
+    train, test = rather.split_time(frame, test=0.5, by="user")
+    assert list(train["item"]) == list("vxz") and list(test["item"]) == list("uwy")
+
+
+def test_split_by_time_keeps_equal_times_together():
+    """Where the cut falls among rows of one time, all of them are for training."""
+    train, test = rather.split_time({"timestamp": [1, 2, 2, 2, 3]}, test=0.6)
+    assert train["timestamp"] == [1, 2, 2, 2] and test["timestamp"] == [3]
+    with pytest.raises(InputError, match="nothing later"):
+        rather.split_time({"timestamp": [1, 1, 1]})
+    with pytest.raises(InputError, match="row 1"):
+        rather.split_time({"timestamp": ["2020-01-01", "soon"]})
+    with pytest.raises(InputError, match="missing in row 1"):
+        rather.split_time({"timestamp": np.array(["2020-01-01", "NaT"], "datetime64[s]")})

@@ -1,0 +1,67 @@
+"""scikit-learn's tools work on integer triples X = (i, j, k) and y = +-1."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import check_is_fitted
+
+import rather
+from rather import BPR, SGD, AltSVM, Convex, Global, InputError
+
+
+@pytest.fixture(scope="module")
+def triples():
+    """Comparisons of a small world as X and y, half of them turned round."""
+    pairs = rather.simulate(n_users=40, n_items=15, rank=2, per_user=30, noise=0.3, seed=1).comparisons.pairs()
+    X, y = np.column_stack((pairs.user, pairs.winner, pairs.loser)), np.ones(len(pairs.user), int)
+    X[::2, 1:], y[::2] = X[::2, :0:-1].copy(), -1
+    return X.astype(np.int64), y
+
+
+@pytest.mark.parametrize(
+    "model", [AltSVM(rank=3), Global(), Convex(max_iter=3), SGD(rank=3, max_iter=5), BPR(rank=3, max_iter=5)], ids=repr
+)
+def test_cross_validation(model, triples):
+    """cross_val_score is the accuracy on the folds."""
+    model = clone(model).set_params(n_threads=1)
+    scores = cross_val_score(model, *triples, cv=KFold(3, shuffle=True, random_state=0))
+    least = 0.4 if isinstance(model, Global) else 0.55  # nothing is better for everybody in this world
+    assert scores.shape == (3,) and (scores > least).all()
+    train, test = next(KFold(3, shuffle=True, random_state=0).split(triples[0]))
+    fitted = clone(model).fit(triples[0][train], triples[1][train])
+    held_out = rather.Comparisons.from_triples(triples[0][test], triples[1][test])
+    assert scores[0] == pytest.approx(rather.pairwise_accuracy(fitted, held_out), abs=0.01)  # but for ties
+
+
+def test_grid_search(triples):
+    """GridSearchCV tries values, keeps the best and predicts with it."""
+    search = GridSearchCV(AltSVM(n_threads=1), {"rank": [1, 3], "reg": [1.0, 1e6]}, cv=KFold(3, shuffle=True)).fit(
+        *triples
+    )
+    assert search.best_params_["reg"] == 1.0 and search.best_score_ > 0.6
+    predicted = search.predict(triples[0])
+    assert set(predicted.tolist()) == {1, -1} and (predicted == triples[1]).mean() == search.score(*triples)
+
+
+def test_is_fitted(triples):
+    """check_is_fitted tells a fitted model from one that is not, and a pipeline of one step holds a model."""
+    model = Global()
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    check_is_fitted(model.fit(*triples))
+    assert make_pipeline(Global()).fit(*triples).predict(triples[0]).shape == (len(triples[0]),)
+
+
+def test_users_and_items_that_training_did_not_see(triples):
+    """Codes beyond those of training rank like everyone and score 0; triples that are none are refused."""
+    model = AltSVM(rank=2).fit(*triples)
+    best, worst = model.rank()["item"][[0, -1]]
+    assert model.predict([[10_000, best, worst], [10_000, worst, best]]).tolist() == [1, -1]
+    assert model.predict([[0, 10_000, 10_001]]).tolist() == [-1]  # equal scores
+    with pytest.raises(InputError, match="three columns"):
+        model.predict([[0, 1]])
+    with pytest.raises(InputError, match="y has shape"):
+        model.score(triples[0], triples[1][:-1])
