@@ -237,6 +237,15 @@ def test_unknown_users_in_recommendations(path, model):
     assert json.loads(run("recommend", path, "nobody", "--unknown", "skip", "--json")[1])["recommendations"] == []
 
 
+def test_unknown_users_of_another_kind(numbered):
+    """A word among whole numbers is a stranger like any other, if strangers are allowed."""
+    path, _ = numbered
+    told = document("recommend", path, 3, "ann", "--k", 1, "--unknown", "everyone")
+    assert [row["user"] for row in told["recommendations"]] == ["3", "ann"] and told["as_everyone"] == 1
+    alone = document("recommend", path, 3, "--k", 1)["recommendations"][0]
+    assert told["recommendations"][0]["item"] == alone["item"] and alone["user"] == 3
+
+
 def test_unknown_users_in_evaluation(path, model, votes, tmp_path):
     """evaluate judges strangers by everybody's ranking or skips them, as the library does, and counts them."""
     test = tmp_path / "test.csv"

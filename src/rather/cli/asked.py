@@ -9,7 +9,7 @@ from ..data import frames
 from ..data.ids import as_ids
 from ..errors import InputError
 from ..estimators import ESTIMATORS
-from .ids import different, is_text, matched, typed
+from .ids import different, is_text, of_one_kind, typed
 from .inputs import add_csv, read_table, shown
 from .roles import candidates, the_column
 
@@ -55,7 +55,7 @@ def _answers(model: Any, options: argparse.Namespace) -> list[tuple[Any, Any]]:
         if (n := len(different(frame, user))) > 1:
             raise InputError(f"{file} has answers of {n:,} users (column {user!r}); give one person's alone")
     columns = {role: the_column(role, present, {}, file) for role in ("winner", "loser")}
-    got = frames.columns(matched(frame, columns, model), columns)
+    got = frames.columns(of_one_kind(frame, *columns.values()), columns)
     winner, loser = (as_ids(got[role], f"the {role} (column {columns[role]!r})").tolist() for role in columns)
     return list(zip(winner, loser, strict=True))
 
@@ -73,4 +73,4 @@ def items(model: Any, options: argparse.Namespace) -> Any:
     name = present[0] if len(present) == 1 else the_column("item", present, {}, file)
     if (name if is_text(model.items_) else name.lstrip("-")) in map(str, model.items_.tolist()):
         raise InputError(f"the first line of {file} is {name!r}, an item of the model; put a line 'item' above it")
-    return frames.columns(matched(frame, {"item": name}, model), {"item": name})["item"]
+    return frames.columns(frame, {"item": name})["item"]

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..estimators import load
 from ..judging.metrics import ndcg, pairwise_accuracy, precision
 from .answer import Document, facts
-from .ids import different, matched
+from .ids import different
 from .inputs import Source, as_read, read_source, read_table, shown
 from .outputs import check_different, check_table
 from .roles import the_column
@@ -35,7 +35,7 @@ def evaluate(options: argparse.Namespace) -> Answer:
         check_different("the model, the data and the users' values", (options.model, options.file, options.per_user))
         check_table(options.per_user, options.force)
     model = load(options.model)
-    source = read_source(options).like(model)
+    source = read_source(options)
     metrics = _metrics(options, source)
     user = source.columns["user"]
     everybody = np.array([EVERYONE], dtype=object) if user is None else different(source.frame, user)
@@ -84,7 +84,6 @@ class Judge:
             present, given = names_in(frame), {role: source.columns[role] for role in ("user", "item")}
             told = {role: name if name in present else None for role, name in given.items()}
             columns = {role: the_column(role, present, told, file) for role in given}
-            frame = matched(frame, columns, model)
             self._exclude = {given[role]: frame[name] for role, name in columns.items()}
 
     def name_of(self, metric: str) -> str:

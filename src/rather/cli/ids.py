@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..data import frames
-from ..data.csv_text import INTEGER
-from ..data.ids import Ids, as_ids, factorize, quoted
+from ..data.ids import INTEGER, Ids, as_ids, factorize, quoted
 from ..errors import InputError
-from .roles import IDS
 
 
 def is_text(ids: Ids) -> bool:
@@ -37,7 +34,9 @@ def typed(model: Any, what: str, text: str) -> Any:
 def strange(model: Any, what: str, value: Any, advice: str) -> InputError:
     """The sentence about an id that a model does not know."""
     ids = _known(model, what)
-    such = f" (its {what}s are text such as {ids[0]!r})" if is_text(ids) and INTEGER.fullmatch(str(value)) else ""
+    such = ""
+    if is_text(ids) == bool(INTEGER.fullmatch(str(value))):
+        such = f" (its {what}s are {'text' if is_text(ids) else 'whole numbers'} such as {quoted(ids[0])})"
     return InputError(f"{what} {quoted(value)} was not in the training data{such}; {advice}")
 
 
@@ -53,39 +52,10 @@ def different(frame: Any, column: str) -> Ids:
 
 
 def of_one_kind(frame: Any, first: str, second: str) -> Any:
-    """A dict of columns where two that hold the same ids are both text, if one is: CSV cannot say which they are."""
-    if is_text(frame[first]) == is_text(frame[second]):
+    """A table where two columns of the same ids are both text, if one is and it is of CSV, which cannot say so."""
+    if not isinstance(frame, dict) or is_text(frame[first]) == is_text(frame[second]):
         return frame
     return {**frame, **{name: as_text(frame[name]) for name in (first, second)}}
-
-
-def matched(frame: Any, columns: Mapping[str, str], model: Any) -> Any:
-    """A table whose columns of ids, by role, are of the model's kind: the same ids may be text in one file only."""
-    got = frames.columns(frame, {role: name for role, name in columns.items() if role in IDS})
-    changed = {}
-    for role, column in got.items():
-        ids, where = _known(model, IDS[role]), f"the {role} (column {columns[role]!r})"
-        if len(column) and is_text(ids) != is_text(column):
-            changed[columns[role]] = _converted(as_ids(column, where), is_text(ids), IDS[role], where)
-    if not changed:
-        return frame
-    return {name: changed.get(name, column) for name, column in frames.columns(frame, _same(columns)).items()}
-
-
-def _same(columns: Mapping[str, str]) -> dict[str, str]:
-    return {name: name for name in columns.values()}
-
-
-def _converted(column: Ids, to_text: bool, what: str, where: str) -> Ids:
-    if to_text:
-        return as_text(column)
-    for row, value in enumerate(column.tolist()):
-        if not INTEGER.fullmatch(value):
-            raise InputError(
-                f"{where} in row {row} is {value!r}, and the model's {what}s are whole numbers; drop such rows, or "
-                "name the model of these data"
-            )
-    return as_ids([int(value) for value in column.tolist()], where)
 
 
 def _known(model: Any, what: str) -> Ids:

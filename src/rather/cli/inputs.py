@@ -13,7 +13,7 @@ from ..data.frames import names_in
 from ..data.table_files import read_file
 from ..errors import FileError, InputError
 from .answer import Document
-from .ids import matched, of_one_kind
+from .ids import of_one_kind
 from .roles import candidates, option_of, the_column
 
 STANDARD_INPUT = "-"
@@ -55,11 +55,6 @@ class Source(NamedTuple):
         constructor = getattr(Comparisons, self.format.constructor)
         made: Comparisons = constructor(self.frame, **self.columns, **settings)
         return made
-
-    def like(self, model: Any) -> Source:
-        """The same with ids of a model's kind."""
-        named = {role: name for role, name in self.columns.items() if name is not None}
-        return self._replace(frame=matched(self.frame, named, model))
 
 
 def add_file(parser: Any) -> None:
@@ -126,7 +121,7 @@ def read_source(options: argparse.Namespace) -> Source:
     for role in kind.optional:
         if given[role] or candidates(role, present, given):
             columns[role] = the_column(role, present, given, file)
-    if name == "votes" and isinstance(frame, dict):
+    if name == "votes":
         frame = of_one_kind(frame, str(columns["winner"]), str(columns["loser"]))
     named = {role: column for role, column in columns.items() if column is not None}
     about = {"file": options.file, "format": name, "guessed": options.format is None, "columns": named}

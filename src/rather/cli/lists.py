@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ..data.ids import as_ids
+from ..data.ids import INTEGER, as_ids
 from ..data.table_files import write_table
 from ..errors import InputError, number
 from ..estimators import load
@@ -50,6 +50,14 @@ def _user(model: Any, text: str, advice: str) -> Any:
     if not known_users(model, [user]).all():
         raise strange(model, "user", user, advice)
     return user
+
+
+def _users(model: Any, options: argparse.Namespace) -> list[Any]:
+    """Several users; as they were typed where one cannot be the model's kind of id, which need not be an error."""
+    whole = all(map(INTEGER.fullmatch, options.users))
+    if options.unknown != "error" and not whole:
+        return list(options.users)
+    return [typed(model, "user", text) for text in options.users]
 
 
 # -- rank -------------------------------------------------------------------------------------------------------------
@@ -98,7 +106,7 @@ def recommend(options: argparse.Namespace) -> Answer:
         ranked = person.recommend(k, met, among)
         about = {"users": 1, "answers": len(person.answers)}
     else:
-        users = model.users_ if options.all else [typed(model, "user", text) for text in options.users]
+        users = model.users_ if options.all else _users(model, options)
         strangers = find(model, users, options.unknown, RECOMMEND_ADVICE)
         with counted():
             seen = "seen" if options.exclude_seen else None

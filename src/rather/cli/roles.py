@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import InputError
 
-IDS = {"user": "user", "winner": "item", "loser": "item", "item": "item"}  # roles that hold ids, and of what
-
 # Besides the role's own name; compared without regard to case, spaces, dots, hyphens and underscores.
 SPELLINGS = {
     "user": (

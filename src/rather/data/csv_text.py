@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from .. import memory
 from ..errors import FileError, InputError
+from .ids import INTEGER
 
 Columns = dict[str, npt.NDArray[Any]]
 
-INTEGER = re.compile("0|-?[1-9][0-9]{0,99}")  # as an integer is printed: 007 stays text
 LONG = 2**20  # bytes from which on importing pyarrow pays
 BLOCK = 2**22  # bytes that pyarrow reads at a time
 MOST_BYTES_A_BYTE = {"pyarrow": 8, "the standard library": 30}  # of memory for a byte of text
