@@ -3,8 +3,10 @@
 import csv
 import json
 import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import pytest
 import rather
 from rather import AltSVM, Comparisons, native
 from rather.cli import doctor, reproduce
+from rather.cli.grammar import grammar
 from rather.cli.inputs import FORMATS
 from rather.cli.main import main
 from rather.data import datasets, table_files
@@ -114,6 +117,20 @@ def test_help_states_the_defaults_and_choices_of_the_model(run):
     assert f"({Source.tol:g}; clicks {AgainstUnseen.tol:g})" in " ".join(out.split())
     assert f"--loss L {', '.join(native.LOSSES)}" in out and f"({defaults['loss']})" in out
     assert "--solver {" + ",".join(altsvm.SOLVERS) + "}" in out and f"({defaults['solver']})" in out
+
+
+def documented():
+    """Every command line that stands in the README and the recipes."""
+    root = Path(__file__).parents[1]
+    pages = [page.read_text() for page in (root / "README.md", root / "docs" / "recipes.md") if page.exists()]
+    return [line for page in pages for line in re.findall(r"^    (?:.*\| )?rather (.*)$", page, re.M)]
+
+
+@pytest.mark.parametrize("line", documented())
+def test_documented_commands_are_commands(line):
+    """The grammar knows every command line that the documentation shows."""
+    options, rest = grammar().parse_known_args(shlex.split(line, comments=True))
+    assert callable(options.run) and not rest
 
 
 def test_version(run):

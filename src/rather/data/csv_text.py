@@ -23,7 +23,7 @@ Columns = dict[str, npt.NDArray[Any]]
 
 LONG = 2**20  # bytes from which on importing pyarrow pays
 BLOCK = 2**22  # bytes that pyarrow reads at a time
-MOST_BYTES_A_BYTE = {"pyarrow": 8, "the standard library": 30}  # of memory for a byte of text
+PYARROW, STANDARD_LIBRARY = (3, 27), (1, 130)  # bytes of memory that a byte of text takes, and a field, as measured
 INSTEAD = "leave out columns or rows that are not needed, or give a Parquet file"
 
 
@@ -68,6 +68,12 @@ def _as_utf8(raw: bytes, name: str, encoding: str) -> bytes:
     return raw.removeprefix(codecs.BOM_UTF8)
 
 
+def _require(raw: bytes, name: str, delimiter: str, a_byte: int, a_field: int) -> None:
+    """Refuse text whose columns would not fit in memory."""
+    fields = raw.count(delimiter.encode()) + raw.count(b"\n")
+    memory.require(float(a_byte * len(raw) + a_field * fields), f"to read {name}", INSTEAD)
+
+
 # -- the standard library ---------------------------------------------------------------------------------------------
 
 
@@ -76,7 +82,7 @@ def _rows(raw: bytes, delimiter: str) -> Any:
 
 
 def read_by_standard_library(raw: bytes, name: str, delimiter: str) -> Columns:
-    memory.require(MOST_BYTES_A_BYTE["the standard library"] * float(len(raw)), f"to read {name}", INSTEAD)
+    _require(raw, name, delimiter, *STANDARD_LIBRARY)
     rows: list[list[str]] = []
     try:
         reader = _rows(raw, delimiter)
@@ -124,7 +130,7 @@ def read_by_pyarrow(raw: bytes, name: str, delimiter: str, block: int = BLOCK) -
     # Carriage returns alone and NULs are taken differently by the two.
     if not delimiter.isascii() or b"\0" in raw or raw.count(b"\r") != raw.count(b"\r\n"):
         return None
-    memory.require(MOST_BYTES_A_BYTE["pyarrow"] * float(len(raw)), f"to read {name}", INSTEAD)
+    _require(raw, name, delimiter, *PYARROW)
     try:
         header: list[str] = next(_rows(raw, delimiter), [])
         if not header or len(set(header)) < len(header):

@@ -14,7 +14,7 @@ from typing import Any
 from .. import memory
 from ..errors import FileError, InputError
 from . import frames
-from .csv_text import INSTEAD, MOST_BYTES_A_BYTE, columns_of
+from .csv_text import INSTEAD, PYARROW, columns_of
 from .whole_files import destination, existing, written_whole
 
 UNPACKED = 4  # bytes of text for a byte of .gz, about
@@ -40,7 +40,7 @@ def read_file(path: str | Path, delimiter: str | None = None, encoding: str | No
     if kind not in (".csv", ".tsv", ".txt"):
         raise FileError(f"the file {str(path)!r} ends in {kind!r}; it must end in .csv, .tsv, .txt or .parquet")
     text = size * UNPACKED if packed else size
-    memory.require(float(text * MOST_BYTES_A_BYTE["pyarrow"]), f"to read the file {str(path)!r}", INSTEAD)
+    memory.require(float(text * PYARROW[0]), f"to read the file {str(path)!r}", INSTEAD)
     try:
         with (gzip.open if packed else open)(path, "rb") as f:
             raw = f.read()
