@@ -20,6 +20,7 @@ import rather
 from rather import AltSVM, Comparisons, FileError, InputError, NotFittedError, Table, simulate
 from rather.data import table_files
 from rather.models.files import FORMAT
+from rather.models.tensors import write_tensors
 
 
 @dataclass
@@ -61,8 +62,15 @@ class Bench:
         tensors, about = self.saved()
         tensors.update({k: v for k, v in changes.items() if k in tensors})
         about.update({k: v for k, v in changes.items() if k not in tensors})
-        metadata = {"format": FORMAT, "about": json.dumps(about)}
-        return self.load(tensor_bytes(tensors, metadata))
+        return self.sealed(tensors, about=json.dumps(about))
+
+    def sealed(self, tensors, **metadata):
+        """Load a file that holds these, with the checksum of what it holds."""
+        path = self.folder / "sealed"
+        write_tensors(path, FORMAT, tensors, metadata)
+        content = path.read_bytes()
+        path.unlink()
+        return self.load(content)
 
 
 @pytest.fixture(scope="module")
@@ -362,9 +370,9 @@ FILES = {
     "a model of another version": (
         lambda b: b.load(tensor_bytes({"x": np.ones(3)}, {"format": "rather-model-0"})), "m.rather", FORMAT),
     "a model without description": (
-        lambda b: b.load(tensor_bytes({"x": np.ones(3)}, {"format": FORMAT})), "m.rather", "'about'"),
+        lambda b: b.sealed({"x": np.ones(3)}), "m.rather", "'about'"),
     "a description too deep": (
-        lambda b: b.load(tensor_bytes({"x": np.ones(3)}, {"format": FORMAT, "about": "[" * 10**5})), "m.rather"),
+        lambda b: b.sealed({"x": np.ones(3)}, about="[" * 10**5), "m.rather"),
     "unknown class": (lambda b: b.altered(**{"class": "Oracle"}), "m.rather", "'Oracle'"),
     "unknown loss": (lambda b: b.altered(loss="absolute"), "m.rather", "damaged"),
     "negative reg": (lambda b: b.altered(reg=-1.0), "m.rather", "damaged"),

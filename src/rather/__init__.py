@@ -20,6 +20,7 @@ from .models.estimator import Estimator
 from .models.factors import FactorModel
 from .models.model import Model
 from .models.person import Person
+from .models.tensors import UncheckedWarning
 from .models.unknown import UnknownWarning
 from .rivals.bpr import BPR
 from .rivals.cofirank import CofiRank
@@ -56,6 +57,7 @@ __all__ = [
     "Scores",
     "Split",
     "Table",
+    "UncheckedWarning",
     "UnknownWarning",
     "World",
     "load",

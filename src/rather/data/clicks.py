@@ -64,6 +64,12 @@ class AgainstUnseen(Levels):
         """
         return 1.4 * math.sqrt(MOST_UNSEEN / max(self.unseen, MOST_UNSEEN))
 
+    def columns(self) -> list[Any]:
+        return [*super().columns(), self.clicks.user, self.clicks.item]
+
+    def description(self) -> str:
+        return f"{super().description()} {self.rule}"
+
     def met(self) -> tuple[Any, Any]:
         return row_starts(self.clicks.user, self.n_users), self.clicks.item
 
@@ -100,6 +106,12 @@ class DrawnPairs(Votes):
         super().__init__(n_users, n_items, pairs or _drawn_pairs(n_users, n_items, clicks, seen, rule))
         self.clicks: Clicks = clicks
         self.rule = rule
+
+    def columns(self) -> list[Any]:
+        return [*super().columns(), self.clicks.user, self.clicks.item]
+
+    def description(self) -> str:
+        return f"{super().description()} {self.rule}"
 
     def met(self) -> tuple[Any, Any]:
         return row_starts(self.clicks.user, self.n_users), self.clicks.item

@@ -124,6 +124,9 @@ class LargestGaps(Votes):
         super().__init__(rated.n_users, rated.n_items, pairs, implied=True)
         self.rated, self.ratings = rated, r
 
+    def columns(self) -> list[Any]:
+        return super().columns() + self.rated.columns()
+
     def met(self) -> tuple[Any, Any]:
         return self.rated.met()
 

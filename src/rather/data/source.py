@@ -83,7 +83,11 @@ class Source(ABC):
 
     @abstractmethod
     def columns(self) -> list[Any]:
-        """The arrays (or None) that tell these comparisons from others of the same users and items."""
+        """The arrays (or None) that, with the description, tell these from others of the same users and items."""
+
+    def description(self) -> str:
+        """What the arrays do not say."""
+        return f"{type(self).__name__} implied={self.implied}"
 
     @abstractmethod
     def ordered(self, scores: Scores, min_gap: float | None, n_threads: int) -> Counts:

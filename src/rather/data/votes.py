@@ -39,7 +39,7 @@ class Votes(Source):
 
     def columns(self) -> list[Any]:
         p = self._pairs
-        return [p.user, p.winner, p.loser, p.weight]
+        return [p.user, p.winner, p.loser, p.weight, p.gap, p.group]
 
     def ordered(self, scores: Scores, min_gap: float | None, n_threads: int) -> Counts:
         pairs = self._pairs

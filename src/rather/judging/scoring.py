@@ -45,6 +45,7 @@ class Judged:
     def __init__(self, model: Any, users: Ids, items: Ids, unknown: str) -> None:
         check_unknown(unknown)
         require_scores(model)
+        model = model._frozen() if isinstance(model, Model) else model
         self.model, self.users, self.items = model, users, items
         self.n_threads = threads(getattr(model, "n_threads", None))
         self.own = isinstance(model, Model)

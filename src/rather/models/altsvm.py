@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.comparisons import Comparisons, as_comparisons
+from ..data.comparisons import Comparisons
 from ..data.source import Source
 from ..errors import InputError, one_of
 from ..native import FloatArray
@@ -94,6 +94,8 @@ class AltSVM(LowRank):
     callback : callable, optional
         Called after every round with (model, record); the record is the new entry of ``history_``. Returning True
         stops the fit.
+    on_interrupt : {"keep", "raise"}
+        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
     checkpoint : path, optional
         File that is rewritten after every round. A fit that finds it there, made from the same data and parameters,
         goes on from it: a fit that was killed loses at most the round under way (or the search of reg="cv").
@@ -151,6 +153,7 @@ class AltSVM(LowRank):
         seed: int = 0,
         verbose: bool = False,
         callback: Callable[[Any, dict[str, float]], Any] | None = None,
+        on_interrupt: str = "keep",
         checkpoint: str | Path | None = None,
         warm_start: bool = False,
     ) -> None:
@@ -170,11 +173,9 @@ class AltSVM(LowRank):
 
     # -- fitting ------------------------------------------------------------------------------------------------
 
-    def fit(self, comparisons: Any, y: Any = None) -> AltSVM:
-        """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1."""
+    def _fit(self, comparisons: Comparisons) -> bool:
         self._check_params()
         began = time.perf_counter()
-        comparisons = as_comparisons(comparisons, y)
         scaled, self.user_rule_ = self._scales(comparisons.source)
         checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
         saved = checkpoint.read() if checkpoint is not None else None
@@ -187,8 +188,7 @@ class AltSVM(LowRank):
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._pose(comparisons.source, problem, exposed)
         self._proof = None
-        self._run(problem, comparisons, exposed, began, checkpoint, saved)
-        return self
+        return self._run(problem, comparisons, exposed, began, checkpoint, saved)
 
     def _settled(self) -> dict[str, Any]:
         """A few rounds only, at about the same cost each."""
@@ -213,8 +213,8 @@ class AltSVM(LowRank):
             return int(self._rank)
         if saved is not None:
             return saved.rank
-        if self.warm_start and hasattr(self, "U_"):
-            return self.rank_
+        if self.warm_start and self._model._is_fitted():
+            return int(self._model.rank_)
         return min(FIRST_RANK, comparisons.n_users, comparisons.n_items)
 
     def _run(
@@ -225,7 +225,7 @@ class AltSVM(LowRank):
         began: float,
         checkpoint: Checkpoint | None,
         saved: Saved | None,
-    ) -> None:
+    ) -> bool:
         solver = (Growing if self._rank == "auto" else SOLVERS[self.solver])(problem, self.seed)
         history: list[dict[str, float]] = []
         if saved is not None:
@@ -234,40 +234,49 @@ class AltSVM(LowRank):
             STARTS[self.start](problem, self.seed)
         self.loss_ = self.loss
         self._set_data(comparisons)
-        self._set_factors(problem.U, problem.V, problem.rank)
-        self._set_prior(exposed, _coefficients(problem))
         tol = self.tol
         if tol is None:
             usual = comparisons.source.tol if exposed is None else EXPOSED_TOL
             tol = AUTO_TOL if self._rank == "auto" else usual
         keep = None if checkpoint is None else partial(checkpoint.write, solver, self.cv_results_)
+        self._take(solver, exposed)
 
         def one_round() -> dict[str, float]:
             record = solver.round()
-            self._set_factors(solver.problem.U, solver.problem.V, solver.problem.rank)  # which may have grown
-            self._set_prior(exposed, _coefficients(solver.problem))
-            self._proof = solver.proof if isinstance(solver, Growing) else None
+            self._take(solver, exposed)
             return record
 
-        run_rounds(self, one_round, began, tol=tol, title=f"AltSVM {self.solver}", history=history, keep=keep)
-        if isinstance(solver, Growing):
+        title = f"AltSVM {self.solver}"
+        done = run_rounds(self, one_round, began, tol=tol, title=title, history=history, keep=keep)
+        if done and isinstance(solver, Growing):
             solver.trim()
+            self._take(solver, exposed)
+        return done
+
+    def _take(self, solver: Newton | Sdca | Growing, exposed: Exposure | None) -> None:
+        """The factors that a solver has come to (of one that grows, the best so far), and what is known about them."""
+        if isinstance(solver, Growing):
             self._set_factors(*solver.factors)
             self._set_prior(exposed, solver.coefficients)
+            self._proof = solver.proof if solver.rounds_done else None
+        else:
+            self._set_factors(solver.problem.U, solver.problem.V, solver.problem.rank)
+            self._set_prior(exposed, _coefficients(solver.problem))
 
     def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
         """Take over the factors of the last fit; False if there was none."""
-        if not hasattr(self, "U_"):
+        last = self._model
+        if not last._is_fitted():
             return False
         same = (
-            np.array_equal(self.users_, comparisons.users)
-            and np.array_equal(self.items_, comparisons.items)
-            and self.rank_ == problem.rank
+            np.array_equal(last.users_, comparisons.users)
+            and np.array_equal(last.items_, comparisons.items)
+            and last.rank_ == problem.rank
         )
         if not same:
             raise InputError("warm_start needs the same users, items and rank as the last fit; fit a new model instead")
-        problem.U[:, : problem.rank] = self.user_factors_
-        problem.V[:] = self.V_
+        problem.U[:, : problem.rank] = last.user_factors_
+        problem.V[:] = last.V_
         if not problem.bias:
             problem.V[:, problem.rank] = 0
         start.grow(problem, self.seed)  # columns that a stiffer fit had left at zero
@@ -284,7 +293,7 @@ class AltSVM(LowRank):
         if isinstance(self.reg, str) and self.reg != "cv":
             raise InputError(f"reg is {self.reg!r}; it must be a number above 0, None (a rule) or 'cv'")
         reg = None if isinstance(self.reg, str) else self.reg
-        check_fit_params(self.max_iter, self.tol, reg, self.seed, self.callback)
+        check_fit_params(self, reg)
         growing, exposed = self._rank == "auto", self.exposure is True
         for option, wanted in (("warm_start", self.warm_start), ("rank='auto'", growing), ("exposure", exposed)):
             if wanted and self.solver == "sdca":

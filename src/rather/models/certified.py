@@ -13,6 +13,7 @@ from ..solving.exposure import Exposure
 from ..solving.problem import Problem
 from ..solving.scales import Scales
 from ..solving.smoothing import ROUND_BY_ROUND, is_smoothed
+from .state import of_one_moment
 
 NO_DATA = (
     "a model that was read from a file has no certificate: that needs the comparisons it was fitted to; "
@@ -59,6 +60,7 @@ class Certified:
             ROUND_BY_ROUND[-1] if is_smoothed(problem) else 0.0, exposed,  # any smoothing gives a bound
         )  # fmt: skip
 
+    @of_one_moment
     def certificate(self) -> Certificate:
         """How far the model is, at most, from the best one of any rank on its training data: see :class:`Certificate`.
 

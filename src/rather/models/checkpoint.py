@@ -14,9 +14,10 @@ from ..data.comparisons import Comparisons
 from ..data.whole_files import destination
 from ..errors import FileError
 from .estimator import Estimator
-from .files import read_tensors, write_tensors
+from .files import is_records
+from .tensors import read_tensors, write_tensors
 
-FORMAT = "rather-checkpoint-2"
+FORMAT = "rather-checkpoint-3"
 FREE = {"max_iter", "tol", "n_threads", "verbose", "callback", "checkpoint", "warm_start"}  # may differ on resuming
 
 
@@ -37,12 +38,18 @@ class Saved:
         problem = solver.problem
         expected = {"U": problem.U, "V": problem.V, **solver.state()}
         fits = set(self.tensors) == set(expected) and all(
-            self.tensors[n].shape == t.shape and self.tensors[n].dtype == t.dtype for n, t in expected.items()
+            (self.tensors[n].shape == t.shape or n in solver.GROWN)
+            and self.tensors[n].dtype == t.dtype
+            and self.tensors[n].ndim == t.ndim
+            for n, t in expected.items()
         )
         if not fits:
             raise _damaged(self.path)
         problem.U[:], problem.V[:] = self.tensors["U"], self.tensors["V"]
-        solver.restore(self.tensors, len(self.history))
+        try:
+            solver.restore(self.tensors, len(self.history))
+        except ValueError as e:
+            raise _damaged(self.path) from e
         return self.history
 
 
@@ -52,19 +59,17 @@ class Checkpoint:
     def __init__(self, path: str | Path, model: Estimator, comparisons: Comparisons) -> None:
         self.path = destination(path)
         kept = {k: v for k, v in model.get_params().items() if k not in FREE}
-        self._params = json.dumps(kept, sort_keys=True, default=lambda value: value.item())  # numpy's numbers
+        self._params = json.dumps({name: _plain(value) for name, value in kept.items()}, sort_keys=True)
         self._data = fingerprint(comparisons)
 
     def write(self, solver: Any, cv_results: list[dict[str, float]], history: list[dict[str, float]]) -> None:
         problem = solver.problem
         tensors = {"U": problem.U, "V": problem.V, **solver.state()}
-        tensors = {name: np.ascontiguousarray(t) for name, t in tensors.items()}
         fit = {
             "reg": problem.reg, "bias_reg": problem.bias_reg, "rank": problem.rank, "cv_results": cv_results,
             "history": history,
         }  # fmt: skip
-        metadata = {"format": FORMAT, "params": self._params, "data": self._data, "fit": json.dumps(fit)}
-        write_tensors(self.path, tensors, metadata)
+        write_tensors(self.path, FORMAT, tensors, {"params": self._params, "data": self._data, "fit": json.dumps(fit)})
 
     def read(self) -> Saved | None:
         """What the file holds, or None if there is none yet; one of another fit is refused."""
@@ -83,6 +88,8 @@ class Checkpoint:
             saved = Saved(self.path, tensors, **json.loads(metadata["fit"]))
             sound = (
                 all(np.isfinite(t).all() for t in tensors.values())
+                and is_records(saved.history)
+                and is_records(saved.cv_results)
                 and all({"round", "seconds", "objective", "gap"} <= set(record) for record in saved.history)
                 and 0 < saved.reg < np.inf
                 and 0 < saved.bias_reg < np.inf
@@ -100,11 +107,18 @@ def _damaged(path: Path) -> FileError:
     return FileError(f"the checkpoint {str(path)!r} is damaged: its parts do not fit together; remove it")
 
 
+def _plain(value: Any) -> Any:
+    """A parameter as JSON holds it, numbers alike whatever their type: 1, 1.0 and numpy's."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
 def fingerprint(comparisons: Comparisons) -> str:
-    """A hash of ids and comparisons."""
+    """A hash of the ids and of everything that the source is made of."""
     h = hashlib.blake2b(digest_size=16)
     for ids in (comparisons.users, comparisons.items):
         h.update(ids.tobytes() if ids.dtype == np.int64 else json.dumps(ids.tolist()).encode())
+    h.update(comparisons.source.description().encode())
     for array in comparisons.source.columns():
         h.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
     return h.hexdigest()

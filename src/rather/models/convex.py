@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ..data.comparisons import as_comparisons
+from ..data.comparisons import Comparisons
 from ..errors import InputError, number
 from ..solving import start
 from ..solving.exposure import Exposure
@@ -62,6 +62,8 @@ class Convex(LowRank):
         Show a progress bar.
     callback : callable, optional
         Called after every round with (model, record); returning True stops the fit.
+    on_interrupt : {"keep", "raise"}
+        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
 
     Attributes
     ----------
@@ -109,6 +111,7 @@ class Convex(LowRank):
         seed: int = 0,
         verbose: bool = False,
         callback: Callable[[Any, dict[str, float]], Any] | None = None,
+        on_interrupt: str = "keep",
     ) -> None:
         self._store_params(locals())
 
@@ -124,11 +127,9 @@ class Convex(LowRank):
         }
         return cls(**{**published, **params, "lam": lam})
 
-    def fit(self, comparisons: Any, y: Any = None) -> Convex:
-        """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1."""
+    def _fit(self, comparisons: Comparisons) -> bool:
         self._check_params()
         began = time.perf_counter()
-        comparisons = as_comparisons(comparisons, y)
         n, m = comparisons.n_users, comparisons.n_items
         radius = None if self.lam is None else math.sqrt(self.lam * n * m)
         scaled, self.user_rule_ = self._scales(comparisons.source)
@@ -145,10 +146,11 @@ class Convex(LowRank):
             return record
 
         self._take(solver, exposed)
-        run_rounds(self, one_round, began, tol=self.tol)
-        solver.trim()
-        self._take(solver, exposed)
-        return self
+        done = run_rounds(self, one_round, began, tol=self.tol)
+        if done:
+            solver.trim()
+            self._take(solver, exposed)
+        return done
 
     def _take(self, solver: Growing, exposed: Exposure | None) -> None:
         """The factors as they are now, and what is known about them."""
@@ -167,4 +169,4 @@ class Convex(LowRank):
         if self.lam is not None:
             number("lam", self.lam, above=0, at_most=1e30)
         self._check_problem()
-        check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)
+        check_fit_params(self)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.comparisons import Comparisons, as_comparisons
 from ..data.ids import as_ids
 from ..data.readers import checked_triples, signs
 from ..errors import InputError
@@ -51,13 +52,45 @@ class Estimator(Model):
         changed = (f"{k}={v!r}" for k, v in values if type(v) is not type(d := defaults[k].default) or v != d)
         return f"{type(self).__name__}({', '.join(changed)})"
 
+    # -- fitting ------------------------------------------------------------------------------------------------
+
+    def fit(self, comparisons: Any, y: Any = None) -> Any:
+        """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1.
+
+        A fit that is refused or fails leaves the model as it was. One that Ctrl-C ends keeps the rounds it has made.
+        """
+        before, work = self.__dict__, self._unfitted()
+        try:
+            if work._fit(as_comparisons(comparisons, y)):
+                self._adopt(work.__dict__)
+        except BaseException as e:
+            if not isinstance(e, KeyboardInterrupt):  # after which the rounds that were made are the model's
+                self.__dict__ = before
+            raise
+        return self
+
+    def _fit(self, comparisons: Comparisons) -> bool:
+        """Fit this, which is not the model but what a fit works on (``_model`` is); whether it came to its end."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it is fitted: it needs fit or _fit")
+
+    def _publish(self) -> Any:
+        """Make the state that a fit has come to the model's; returns the model."""
+        self._model._adopt(self._state())
+        return self._model
+
+    def _publish_interrupted(self) -> Any:
+        """Mark the state that was last published."""
+        self._model.__dict__ = {**self._model.__dict__, "interrupted_": True}
+        return self._model
+
     # -- a twin, for what is found on held-out data ---------------------------------------------------------------
 
     def _twin(self) -> Any:
         """The same estimator with everything settled that the fit found, to be fitted quietly to other data."""
         params = self.get_params()
-        quiet = {name: value for name, value in (("verbose", False), ("callback", None)) if name in params}
-        return type(self)(**{**params, **quiet, **self._settled()})
+        quiet = {"verbose": False, "callback": None, "on_interrupt": "raise"}
+        settled = {**quiet, **self._settled()}
+        return type(self)(**{**params, **{name: value for name, value in settled.items() if name in params}})
 
     def _settled(self) -> dict[str, Any]:
         """Parameters that stood for a rule, as the fit found them."""
@@ -70,10 +103,11 @@ class Estimator(Model):
 
         Users that the fit did not see are taken to rank like everyone, items that it did not see score 0.
         """
-        self._require_fit()
+        now = self._frozen()
+        now._require_fit()
         users, *items = (as_ids(column, "X") for column in checked_triples(X).T)
-        u, j, k = self.user_vocabulary_.codes(users), *map(self.item_vocabulary_.codes, items)
-        return np.where(self.score_any(u, j) > self.score_any(u, k), 1, -1)
+        u, j, k = now.user_vocabulary_.codes(users), *map(now.item_vocabulary_.codes, items)
+        return np.where(now.score_any(u, j) > now.score_any(u, k), 1, -1)
 
     def score(self, users: Any, items: Any) -> Any:
         """Scores of pairs: ``users`` and ``items`` are ids or equally long lists of ids (one of them may be single).

@@ -13,6 +13,8 @@ from ..errors import InputError
 from ..native import FloatArray, core, factor, threads
 from .exclusions import Rows
 from .model import Model
+from .parameters import MOST_RANK
+from .state import of_one_moment
 
 
 class FactorModel(Model):
@@ -48,25 +50,34 @@ class FactorModel(Model):
                 raise InputError(f"{name} has shape {array.shape}; for these comparisons it must be {shape}")
             if not np.isfinite(array).all():
                 raise InputError(f"{name} holds numbers that are not finite; all must be")
-        self._set_data(comparisons)
-        self._set_factors(*with_bias(made["user_factors"], made["item_factors"], bias), rank)
+        work = self._unfitted()
+        work._set_data(comparisons)
+        work._set_factors(*with_bias(made["user_factors"], made["item_factors"], bias), rank)
+        self._adopt(work.__dict__)
         return self
 
     def _set_factors(self, U: FloatArray, V: FloatArray, rank: int) -> None:
         self.U_, self.V_, self.rank_ = U, V, rank
 
+    def _state(self) -> dict[str, Any]:
+        return {**super()._state(), "U_": copied(self.U_), "V_": copied(self.V_)}
+
     @property
     def user_factors_(self) -> FloatArray:
-        return self.U_[:, : self.rank_]
+        now = self._frozen()
+        return now.U_[:, : now.rank_]
 
     @property
     def item_factors_(self) -> FloatArray:
-        return self.V_[:, : self.rank_]
+        now = self._frozen()
+        return now.V_[:, : now.rank_]
 
     @property
     def item_bias_(self) -> FloatArray:
-        return self.V_[:, self.rank_]
+        now = self._frozen()
+        return now.V_[:, now.rank_]
 
+    @of_one_moment
     def similar_items(self, item: Any, k: int = 10) -> Table:
         """The k items whose factors point most nearly the same way (cosine): columns item, score, rank."""
         j = self._item_codes(item)
@@ -88,6 +99,7 @@ class FactorModel(Model):
         core.score_pairs(self.U_, u, self.V_, j, out, threads(self.n_threads))
         return out
 
+    @of_one_moment
     def everyone(self) -> FloatArray:
         """Everybody's score of every item: the biases, or without them the mean of the users' scores."""
         self._require_fit()
@@ -111,6 +123,7 @@ class FactorModel(Model):
             u.dtype == v.dtype == b.dtype == np.float32
             and u.ndim == v.ndim == 2
             and u.shape == (len(self.users_), v.shape[1])
+            and u.shape[1] <= max(MOST_RANK, len(self.users_), len(self.items_))
             and v.shape[0] == len(self.items_)
             and b.shape == (len(self.items_),)
             and all((np.abs(a) < 1e15).all() for a in (u, v, b))  # and so finite, and their products too
@@ -118,6 +131,13 @@ class FactorModel(Model):
         if sound:
             self._set_factors(*with_bias(u, v, b), u.shape[1])
         return sound and super()._restore(tensors, about)
+
+
+def copied(A: FloatArray) -> FloatArray:
+    """A copy whose rows start on cache lines too."""
+    out = factor(*A.shape)
+    out[:] = A
+    return out
 
 
 def with_bias(user_factors: Any, item_factors: Any, item_bias: Any) -> tuple[FloatArray, FloatArray]:

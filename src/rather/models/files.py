@@ -1,4 +1,4 @@
-"""Model files: safetensors with ids and parameters inside. Written whole or not at all; reading never executes code."""
+"""Model files: tensors with ids and parameters beside them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..data.ids import Ids, Vocabulary
-from ..data.whole_files import existing, written_whole
 from ..errors import FileError
 from ..native import threads
+from .tensors import read_tensors, write_tensors
 
-FORMAT = "rather-model-1"
+FORMAT, UNCHECKED = "rather-model-2", "rather-model-1"
 SAVED_PARAMS = (str, int, float, bool, type(None))
-FITTED = {"history_", "bias_reg_", "converged_", "interrupted_", "cv_results_"}  # what else is told about a fit
 NAMED = ("user", "item")  # columns of results that may have the caller's own names
 NOT_SAVED = {"callback", "checkpoint"}  # a file must not decide what a later fit calls or overwrites
 
@@ -27,7 +26,7 @@ def save_model(model: Any, path: str | Path) -> None:
     params = {k: v.item() if isinstance(v, np.generic) else v for k, v in model.get_params().items()}
     start, item = model.seen_
     tensors = {
-        **{name: np.ascontiguousarray(tensor) for name, tensor in model._tensors().items()},
+        **model._tensors(),
         "seen_start": np.asarray(start, np.int64),
         "seen_item": np.asarray(item, np.int32),
         **_pack_ids("users", model.users_),
@@ -43,75 +42,80 @@ def save_model(model: Any, path: str | Path) -> None:
         "frame_kind": model.frame_kind_,
         "ids": {"users": _id_kind(model.users_), "items": _id_kind(model.items_)},
     }
-    write_tensors(path, tensors, {"format": FORMAT, "about": json.dumps(about)})
+    write_tensors(path, FORMAT, tensors, {"about": json.dumps(about)})
 
 
 def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
     """A fitted model of one of some kinds, by name; see :func:`rather.load`."""
-    tensors, metadata = read_tensors(path, FORMAT, "model")
+    tensors, metadata = read_tensors(path, FORMAT, "model", unchecked=UNCHECKED)
     try:
         about = json.loads(metadata["about"])
         kind = kinds[about["class"]]
         names = set(kind._param_names()) - NOT_SAVED
         model = kind(**{k: v for k, v in about["params"].items() if k in names})
         threads(model.n_threads)
-        users = model.user_vocabulary_ = Vocabulary(_unpack_ids(tensors, "users", about["ids"]["users"]), "user")
-        items = model.item_vocabulary_ = Vocabulary(_unpack_ids(tensors, "items", about["ids"]["items"]), "item")
-        start, item = model.seen_ = tensors["seen_start"], tensors["seen_item"]
-        sound = (
-            model._restore(tensors, about)
-            and start.dtype == np.int64
-            and start.shape == (len(users) + 1,)
-            and item.dtype == np.int32
-            and item.ndim == 1
-            and start[0] == 0
-            and start[-1] == len(item)
-            and start.min() == 0  # with the next line: differences cannot wrap around
-            and bool((np.diff(start) >= 0).all())
-            and (not len(item) or (item.min() >= 0 and item.max() < len(items)))
-            and (about["slope"] is None or 0 <= float(about["slope"]) < np.inf)
-            and all(role in NAMED and isinstance(name, str) for role, name in about.get("names", {}).items())
-            and about["frame_kind"] in ("dict", "pandas", "polars", "pyarrow")
-            and isinstance(about["fitted"], dict)
-            and set(about["fitted"]) <= FITTED
-        )
+        state = model._unfitted()
+        state.user_vocabulary_ = Vocabulary(_unpack_ids(tensors, "users", about["ids"]["users"]), "user")
+        state.item_vocabulary_ = Vocabulary(_unpack_ids(tensors, "items", about["ids"]["items"]), "item")
+        state.seen_ = tensors["seen_start"], tensors["seen_item"]
+        state.slope_ = None if about["slope"] is None else float(about["slope"])
+        state.frame_kind_, state.names_, state._fitted_to = about["frame_kind"], about.get("names", {}), None
+        for name, value in about["fitted"].items():
+            setattr(state, name, value)
+        sound = _is_sound(state, about["fitted"]) and state._restore(tensors, about)
     except (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as e:
         raise FileError(f"the model file {str(path)!r} is damaged: {type(e).__name__}: {e}") from e
     if not sound:
         raise FileError(f"the model file {str(path)!r} is damaged: its parts do not fit together")
-    model.slope_ = None if about["slope"] is None else float(about["slope"])
-    model.frame_kind_, model.names_, model._fitted_to = about["frame_kind"], dict(about.get("names", {})), None
-    for name, value in about["fitted"].items():
-        setattr(model, name, value)
+    model._adopt(state.__dict__)
     return model
 
 
-# -- tensors on disk --------------------------------------------------------------------------------------------------
+def _is_sound(state: Any, fitted: Any) -> bool:
+    """Whether what every model holds is of the right kind and size."""
+    users, items = len(state.user_vocabulary_), len(state.item_vocabulary_)
+    start, item = state.seen_
+    return (
+        users > 0
+        and items > 0
+        and start.dtype == np.int64
+        and start.shape == (users + 1,)
+        and item.dtype == np.int32
+        and item.ndim == 1
+        and start[0] == 0
+        and start[-1] == len(item)
+        and start.min() == 0  # with the next line: differences cannot wrap around
+        and bool((np.diff(start) >= 0).all())
+        and (not len(item) or (item.min() >= 0 and item.max() < items))
+        and (state.slope_ is None or 0 <= state.slope_ < np.inf)
+        and isinstance(state.names_, dict)
+        and all(role in NAMED and isinstance(name, str) for role, name in state.names_.items())
+        and state.frame_kind_ in ("dict", "pandas", "polars", "pyarrow")
+        and set(fitted) <= set(FITTED)
+        and all(FITTED[name](value) for name, value in fitted.items())
+    )
 
 
-def write_tensors(path: str | Path, tensors: dict[str, Any], metadata: dict[str, str]) -> None:
-    """A safetensors file, complete under its final name or absent."""
-    from safetensors.numpy import save
+def is_records(value: Any) -> bool:
+    """Whether this is a list of dictionaries from names to numbers, as a history is."""
+    return isinstance(value, list) and all(
+        isinstance(record, dict) and all(map(_is_number, record.values())) for record in value
+    )
 
-    with written_whole(path) as f:
-        f.write(save(tensors, metadata))
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def read_tensors(path: str | Path, form: str, what: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """The tensors and metadata of a file written by :func:`write_tensors` with the given format name."""
-    from safetensors import SafetensorError, safe_open
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
 
-    path = existing(path, f"a {what} file")
-    try:
-        with safe_open(path, framework="numpy") as f:
-            metadata = f.metadata() or {}
-            if metadata.get("format") != form:
-                raise FileError(f"{str(path)!r} is not a {what} file of this version of rather ({form})")
-            return {name: f.get_tensor(name) for name in f.keys()}, metadata  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError) as e:
-        if isinstance(e, FileError):
-            raise
-        raise FileError(f"{str(path)!r} is damaged or not a {what} file: {' '.join(str(e).split())}") from e
+
+# What else is told about a fit, and what it must be.
+FITTED = {
+    "history_": is_records, "cv_results_": is_records, "bias_reg_": _is_number, "converged_": _is_flag,
+    "interrupted_": _is_flag,
+}  # fmt: skip
 
 
 # -- ids --------------------------------------------------------------------------------------------------------------
@@ -139,7 +143,10 @@ def _unpack_ids(tensors: dict[str, Any], name: str, kind: str) -> Ids:
             raise ValueError(f"{name} are not integers")
         ids: Ids = raw
     else:
-        ends = tensors[f"{name}_end"].tolist()
+        places = tensors[f"{name}_end"]
+        if places.dtype != np.int64 or places.ndim != 1 or len(places) > len(raw) + 1:  # one id at most is empty
+            raise ValueError(f"{name} do not end where they should")
+        ends = places.tolist()
         ordered = all(a <= b for a, b in pairwise([0, *ends, len(raw)]))
         if kind not in ("int", "str") or raw.dtype != np.uint8 or raw.ndim != 1 or not ordered:
             raise ValueError(f"{name} are not text")

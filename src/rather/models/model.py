@@ -17,6 +17,7 @@ from ..native import FloatArray, core, threads
 from .calibration import found_slope
 from .exclusions import Rows, exclusions, select
 from .files import save_model
+from .state import Stateful, of_one_moment
 from .unknown import check_unknown, left_out
 
 REFIT = "items are learned from comparisons: fit again with some that involve it"
@@ -24,7 +25,7 @@ EVERYONE: Any = object()
 BLOCK = 2**22  # scores at a time in lists
 
 
-class Model:
+class Model(Stateful):
     """Personal scores for every user and item, whatever they are made of.
 
     A kind of model says how it scores pairs of codes, in ``score_codes``; lists, probabilities and metrics follow. One
@@ -64,6 +65,7 @@ class Model:
         """Scores of pairs of codes."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it scores: it needs score_codes(u, j)")
 
+    @of_one_moment
     def everyone(self) -> FloatArray:
         """Everybody's score of every item: the ranking of someone nothing is known about. Here, the users' mean."""
         self._require_fit()
@@ -104,6 +106,10 @@ class Model:
 
     # -- state --------------------------------------------------------------------------------------------------
 
+    def _state(self) -> dict[str, Any]:
+        """The state that a fit has come to, with copies of what its next round will change."""
+        return self.__dict__
+
     def _is_fitted(self) -> bool:
         return "user_vocabulary_" in self.__dict__
 
@@ -127,12 +133,14 @@ class Model:
 
     # -- scores -------------------------------------------------------------------------------------------------
 
+    @of_one_moment
     def score(self, users: Any, items: Any) -> FloatArray:
         """Scores of pairs: ``users`` and ``items`` are ids or equally long lists of ids (one of them may be single)."""
         u, j = self._user_codes(users), self._item_codes(items)
         u, j = self._pair_up(u, j, "users", "items")
         return self.score_codes(u, j)
 
+    @of_one_moment
     def score_any(self, u: Codes, j: Codes) -> FloatArray:
         """Scores of pairs of codes of which some are -1: unknown users rank like everyone, unknown items score 0."""
         out, known = np.zeros(len(u), np.float32), (u >= 0) & (j >= 0)
@@ -150,12 +158,13 @@ class Model:
         :meth:`probability` does it where it was not done yet. A file holds the slope if it was found before ``save``.
         """
         self._require_fit()
-        if self._fitted_to is None:
+        state, now = self.__dict__, self._frozen()
+        if now._fitted_to is None:
             raise InputError(
                 "this model was saved before its probabilities were calibrated, and calibrating needs the comparisons "
                 "it was fitted to; fit it again, call calibrate(), and save it then"
             )
-        self.slope_ = found_slope(self._twin(), self._fitted_to, self.seed)
+        state["slope_"] = found_slope(now._twin(), now._fitted_to, now.seed)  # of that state, should it be gone by now
         return self
 
     def _twin(self) -> Any:
@@ -168,21 +177,24 @@ class Model:
         The slope is found on held-out training comparisons by the first call (or by :meth:`calibrate`), at about the
         cost of another fit.
         """
-        u, a, b = self._user_codes(users), self._item_codes(left), self._item_codes(right)
-        a, b = self._pair_up(a, b, "left", "right")
-        u, a = self._pair_up(u, a, "users", "items")
+        now = self._calibrated()
+        u, a, b = now._user_codes(users), now._item_codes(left), now._item_codes(right)
+        a, b = now._pair_up(a, b, "left", "right")
+        u, a = now._pair_up(u, a, "users", "items")
         b = np.broadcast_to(b, a.shape)
-        margin = self.score_codes(u, a) - self.score_codes(u, np.ascontiguousarray(b))
-        return np.asarray(sigmoid(self._known_slope() * margin), np.float32)
+        margin = now.score_codes(u, a) - now.score_codes(u, np.ascontiguousarray(b))
+        return np.asarray(sigmoid(now.slope_ * margin), np.float32)
 
-    def _known_slope(self) -> float:
-        if self.slope_ is None:
+    def _calibrated(self) -> Any:
+        """The model as it is now, calibrated."""
+        self._require_fit()
+        while (now := self._frozen()).slope_ is None:  # again where a fit came between
             self.calibrate()
-        assert self.slope_ is not None
-        return self.slope_
+        return now
 
     # -- lists --------------------------------------------------------------------------------------------------
 
+    @of_one_moment
     def rank(self, user: Any = EVERYONE, items: Any = None) -> Table:
         """All items for one user, best first: columns item, score, rank.
 
@@ -204,6 +216,7 @@ class Model:
             _, item, score, place = self._best(u, len(among), None, among)
         return self._table({"item": self.items_[item], "score": score, "rank": place})
 
+    @of_one_moment
     def recommend(
         self, users: Any, k: int = 10, exclude: Any = None, items: Any = None, unknown: str = "error"
     ) -> Table:
@@ -272,6 +285,7 @@ class Model:
 
     # -- files --------------------------------------------------------------------------------------------------
 
+    @of_one_moment
     def save(self, path: str | Path) -> None:
         """Write the model to a file, whole or not at all. :func:`rather.load` reads it back.
 

@@ -17,6 +17,7 @@ from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule
 from .factors import FactorModel
 from .person import Person
+from .state import of_one_moment
 
 PRIOR = "exposure_parts", "exposure_coefficients"
 
@@ -37,6 +38,7 @@ class FoldInModel(FactorModel):
         self._require_fit()
         return self.prior_ is not None
 
+    @of_one_moment
     def fold_in(self, answers: Sequence[tuple[Any, Any]]) -> Person:
         """A newcomer from a few answers, each (winner, loser), without fitting again.
 
@@ -84,7 +86,7 @@ class FoldInModel(FactorModel):
         """Keep what a person's prior mean is computed from: parts of their features, one row an item, and A."""
         self.prior_ = None
         if exposed is not None and coefficients is not None:
-            self.prior_ = exposed.parts[:, : exposed.k], coefficients[:, : self.rank_]
+            self.prior_ = exposed.parts[:, : exposed.k], coefficients[:, : self.rank_].copy()
 
     # -- files --------------------------------------------------------------------------------------------------
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ..errors import InputError, number
+from typing import Any
+
+from ..errors import InputError, number, one_of
 
 MOST_RANK = 4096
+GIVEN = object()
 
 
 def check_rank(rank: object) -> None:
@@ -24,13 +27,15 @@ def check_bias(bias: object) -> None:
         number("bias", bias, above=0, at_most=1e30)
 
 
-def check_fit_params(max_iter: object, tol: object, reg: object, seed: object, callback: object) -> None:
-    """Check the parameters that every fit in rounds has; None stands for a rule."""
-    number("max_iter", max_iter, at_least=1, integer=True)
-    if tol is not None:
-        number("tol", tol, at_least=0)
-    number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
+def check_fit_params(model: Any, reg: object = GIVEN) -> None:
+    """Check the parameters that every fit in rounds has; None stands for a rule. ``reg`` is the model's by default."""
+    reg = model.reg if reg is GIVEN else reg
+    number("max_iter", model.max_iter, at_least=1, integer=True)
+    if model.tol is not None:
+        number("tol", model.tol, at_least=0)
+    number("seed", model.seed, at_least=0, at_most=2**63 - 1, integer=True)
     if reg is not None:
         number("reg", reg, above=0, at_most=1e30)
-    if callback is not None and not callable(callback):
-        raise InputError(f"callback is {callback!r}; it must be a function of (model, record)")
+    if model.callback is not None and not callable(model.callback):
+        raise InputError(f"callback is {model.callback!r}; it must be a function of (model, record)")
+    one_of("on_interrupt", model.on_interrupt, ("keep", "raise"))

@@ -24,7 +24,7 @@ class Person:
     """
 
     def __init__(self, model: FactorModel, u: FloatArray, answers: list[tuple[Any, Any]]) -> None:
-        self.model = model
+        self.model = model._frozen()  # the state they came from, whatever is fitted later
         self.answers = answers
         self._u = u
 
@@ -44,7 +44,14 @@ class Person:
         a, b = self.score(left), self.score(right)
         if len(a) != 1 or len(b) != 1:
             raise InputError(f"probability compares one item with one, not {len(a)} with {len(b)}")
-        return float(sigmoid(self.model._known_slope() * (a[0] - b[0])))
+        return float(sigmoid(self._slope() * (a[0] - b[0])))
+
+    def _slope(self) -> float:
+        if self.model.slope_ is None:
+            self.model.calibrate()
+        slope = self.model.slope_
+        assert slope is not None
+        return slope
 
     def rank(self, items: Any = None) -> Table:
         """All items, or only some, best first: columns item, score, rank."""

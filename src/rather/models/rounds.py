@@ -18,7 +18,7 @@ SMALLER = (
 
 
 def run_rounds(
-    model: Any,
+    work: Any,
     one_round: Callable[[], Record],
     began: float,
     *,
@@ -27,35 +27,42 @@ def run_rounds(
     advice: str = SMALLER,
     history: Sequence[Record] = (),
     keep: Callable[[list[Record]], None] | None = None,
-) -> None:
-    """Call ``one_round`` until its gap is at most ``tol`` or ``model.max_iter`` rounds are done.
+) -> bool:
+    """Call ``one_round`` until its gap is at most ``tol`` or ``work.max_iter`` rounds are done.
 
-    Sets ``history_``, ``converged_`` and ``interrupted_``. ``began`` is when the fit did, ``history`` what was done
-    before it; ``keep`` is called with the history after every round; ``advice`` is for an objective that overflows.
+    ``work`` is what a fit works on; after every round it is published, and a callback sees the model. Sets
+    ``history_``, ``converged_`` and ``interrupted_``. ``began`` is when the fit did, ``history`` what was done before
+    it; ``keep`` is called with the history after every round; ``advice`` is for an objective that overflows.
+
+    Returns whether it was not interrupted. Ctrl-C leaves the state of the last round that was finished as the model's;
+    before the first one there is nothing to keep, and KeyboardInterrupt goes on.
     """
-    model.history_ = list(history)
-    model.interrupted_ = False
+    work.history_, work.interrupted_ = list(history), False
+    work.converged_ = bool(history) and history[-1]["gap"] <= tol
     elapsed = history[-1]["seconds"] if history else 0.0
-
-    def converged() -> bool:
-        return bool(model.history_) and model.history_[-1]["gap"] <= tol
-
-    with Progress(model.verbose, title or type(model).__name__, model.max_iter) as progress:
+    published = False
+    with Progress(work.verbose, title or type(work).__name__, work.max_iter) as progress:
         try:
-            while len(model.history_) < model.max_iter and not converged():
-                record = {"round": len(model.history_) + 1, **one_round()}
+            while len(work.history_) < work.max_iter and not work.converged_:
+                record = {"round": len(work.history_) + 1, **one_round()}
                 record["seconds"] = elapsed + time.perf_counter() - began
                 if not math.isfinite(record["objective"]):
                     raise InputError(f"the objective became {record['objective']} in round {record['round']}: {advice}")
-                model.history_.append(record)
+                work.history_ = [*work.history_, record]
+                work.converged_ = record["gap"] <= tol
                 if keep is not None:
-                    keep(model.history_)
+                    keep(work.history_)
+                model = work._publish()
+                published = True
                 progress.show(record)
-                if model.callback is not None and model.callback(model, record):
+                if work.callback is not None and work.callback(model, record):
                     break
         except KeyboardInterrupt:
-            model.interrupted_ = True
-            warnings.warn(
-                f"fit interrupted after {len(model.history_)} rounds; the model is the best so far", stacklevel=2
-            )
-    model.converged_ = converged()
+            if not published:
+                raise
+            rounds = len(work._publish_interrupted().history_)
+            if work.on_interrupt == "raise":
+                raise
+            warnings.warn(f"fit interrupted after {rounds} rounds; the model is the best so far", stacklevel=5)
+            return False
+    return True

@@ -45,6 +45,8 @@ class BPR(Stochastic, FoldInModel):
         Show a progress bar.
     callback : callable, optional
         Called after every round with (model, record); returning True stops the fit.
+    on_interrupt : {"keep", "raise"}
+        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
 
     Attributes
     ----------
@@ -82,6 +84,7 @@ class BPR(Stochastic, FoldInModel):
         seed: int = 0,
         verbose: bool = False,
         callback: Callable[[Any, dict[str, float]], Any] | None = None,
+        on_interrupt: str = "keep",
     ) -> None:
         self._store_params(locals())
 

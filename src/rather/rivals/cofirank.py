@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..data.comparisons import Comparisons, as_comparisons
+from ..data.comparisons import Comparisons
 from ..data.ratings import Rated
 from ..errors import InputError, number, one_of
 from ..models.estimator import Estimator
@@ -79,6 +79,8 @@ class CofiRank(Estimator, FactorModel):
     callback : callable, optional
         Called after every round with (model, record); the record is the new entry of ``history_``. Returning True
         stops the fit.
+    on_interrupt : {"keep", "raise"}
+        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
 
     Attributes
     ----------
@@ -122,19 +124,17 @@ class CofiRank(Estimator, FactorModel):
         seed: int = 0,
         verbose: bool = False,
         callback: Callable[[Any, dict[str, float]], Any] | None = None,
+        on_interrupt: str = "keep",
     ) -> None:
         self._store_params(locals())
 
-    def fit(self, comparisons: Any, y: Any = None) -> CofiRank:
-        """Fit to the ratings behind :class:`Comparisons`."""
+    def _fit(self, comparisons: Comparisons) -> bool:
         self._check_params()
         began = time.perf_counter()
-        comparisons = as_comparisons(comparisons, y)
         halves = self._halves(comparisons)
         self.reg_, self.bias_reg_ = halves.reg, halves.bias_reg
         self._set_data(comparisons)
-        self._run(halves, began)
-        return self
+        return self._run(halves, began)
 
     def _halves(self, comparisons: Comparisons) -> Halves:
         """The two halves that these parameters pose, with their ridges."""
@@ -162,7 +162,7 @@ class CofiRank(Estimator, FactorModel):
         )
         return halves
 
-    def _run(self, halves: Halves, began: float) -> None:
+    def _run(self, halves: Halves, began: float) -> bool:
         objective = halves.start(self.seed)
         self._set_factors(*halves.factors(), halves.rank)
 
@@ -175,7 +175,7 @@ class CofiRank(Estimator, FactorModel):
             gap = (before - objective) / objective if objective else 0.0
             return {"objective": objective, "gap": gap, "item_gap": item_gap, "user_gap": user_gap}
 
-        run_rounds(self, one_round, began, tol=self.tol, title=f"CofiRank {self.loss}")
+        return run_rounds(self, one_round, began, tol=self.tol, title=f"CofiRank {self.loss}")
 
     def _check_params(self) -> None:
         check_rank(self._rank)
@@ -183,7 +183,7 @@ class CofiRank(Estimator, FactorModel):
         check_bias(self.bias)
         number("item_power", self.item_power, at_least=0, at_most=2)
         number("k", self.k, at_least=1, at_most=2**31 - 1, integer=True)
-        check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)
+        check_fit_params(self)
         number("gap", self.gap, above=0, below=1)
         threads(self.n_threads)
 

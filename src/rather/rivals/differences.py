@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ..data.comparisons import as_comparisons
+from ..data.comparisons import Comparisons
 from ..models.certified import Certified
 from ..models.estimator import Estimator
 from ..models.factors import FactorModel
@@ -55,6 +55,8 @@ class Differences(Estimator, Certified, FactorModel):
         Show a progress bar.
     callback : callable, optional
         Called after every round with (model, record); returning True stops the fit.
+    on_interrupt : {"keep", "raise"}
+        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
 
     Attributes
     ----------
@@ -91,17 +93,16 @@ class Differences(Estimator, Certified, FactorModel):
         seed: int = 0,
         verbose: bool = False,
         callback: Callable[[Any, dict[str, float]], Any] | None = None,
+        on_interrupt: str = "keep",
     ) -> None:
         self._store_params(locals())
 
-    def fit(self, comparisons: Any, y: Any = None) -> Differences:
-        """Fit to :class:`Comparisons` with ratings behind them."""
+    def _fit(self, comparisons: Comparisons) -> bool:
         check_rank(self._rank)
         check_shape(self.item_power, self.balance)
-        check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)
+        check_fit_params(self)
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
-        comparisons = as_comparisons(comparisons, y)
         require_gaps(comparisons.source, "Differences")
         problem = gap_problem(
             comparisons.source, rank=int(self._rank), loss="squared_difference", reg=self.reg,
@@ -110,6 +111,5 @@ class Differences(Estimator, Certified, FactorModel):
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._set_data(comparisons)
         self._set_factors(problem.U, problem.V, problem.rank)
-        run_rounds(self, Newton(problem, self.seed).round, began, tol=self.tol)
         self._pose(comparisons.source, problem)
-        return self
+        return run_rounds(self, Newton(problem, self.seed).round, began, tol=self.tol)

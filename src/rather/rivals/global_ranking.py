@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ..data.comparisons import as_comparisons
+from ..data.comparisons import Comparisons
 from ..errors import one_of
 from ..models.estimator import Estimator
 from ..models.newcomers import FoldInModel
@@ -55,6 +55,8 @@ class Global(Estimator, FoldInModel):
         Show a progress bar.
     callback : callable, optional
         Called after every step with (model, record); returning True stops the fit.
+    on_interrupt : {"keep", "raise"}
+        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
 
     Attributes
     ----------
@@ -95,17 +97,16 @@ class Global(Estimator, FoldInModel):
         seed: int = 0,
         verbose: bool = False,
         callback: Callable[[Any, dict[str, float]], Any] | None = None,
+        on_interrupt: str = "keep",
     ) -> None:
         self._store_params(locals())
 
-    def fit(self, comparisons: Any, y: Any = None) -> Global:
-        """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1."""
+    def _fit(self, comparisons: Comparisons) -> bool:
         one_of("loss", self.loss, LOSSES)
         check_shape(self.item_power, self.balance)
-        check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)
+        check_fit_params(self)
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
-        comparisons = as_comparisons(comparisons, y)
         store = comparisons.store
         balance = comparisons.source.balance if self.balance is None else self.balance
         scaled, self.user_rule_ = scales(store, user_power=0.0, item_power=self.item_power, balance=balance)
@@ -126,5 +127,4 @@ class Global(Estimator, FoldInModel):
             coarse = tightening.before_round(problem, len(self.history_))
             return record(problem, problem.item_step(cg_steps=50, cg_tol=0.01), coarse)
 
-        run_rounds(self, step, began, tol=self.tol)
-        return self
+        return run_rounds(self, step, began, tol=self.tol)

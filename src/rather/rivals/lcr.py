@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..data.comparisons import as_comparisons
+from ..data.comparisons import Comparisons
 from ..data.ids import Codes
 from ..errors import number, one_of
 from ..models.estimator import Estimator
-from ..models.factors import with_bias
+from ..models.factors import copied, with_bias
 from ..models.parameters import check_fit_params, check_rank
 from ..models.rounds import run_rounds
 from ..native import GAP_LOSSES, FloatArray, core, factor, threads
@@ -75,6 +75,8 @@ class LCR(Estimator):
         Show a progress bar.
     callback : callable, optional
         Called after every step with (model, record); returning True stops the fit.
+    on_interrupt : {"keep", "raise"}
+        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
 
     Attributes
     ----------
@@ -112,6 +114,7 @@ class LCR(Estimator):
         seed: int = 0,
         verbose: bool = False,
         callback: Callable[[Any, dict[str, float]], Any] | None = None,
+        on_interrupt: str = "keep",
     ) -> None:
         self._store_params(locals())
 
@@ -125,16 +128,14 @@ class LCR(Estimator):
     _anchors: Codes
     rank_: int
 
-    def fit(self, comparisons: Any, y: Any = None) -> LCR:
-        """Fit to :class:`Comparisons` with ratings behind them."""
+    def _fit(self, comparisons: Comparisons) -> bool:
         number("anchors", self.anchors, at_least=1, at_most=4096, integer=True)
         check_rank(self._rank)
         number("bandwidth", self.bandwidth, at_least=0.01, at_most=100)
         one_of("loss", self.loss, GAP_LOSSES)
-        check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)
+        check_fit_params(self)
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
-        comparisons = as_comparisons(comparisons, y)
         require_gaps(comparisons.source, "LCR")
         base = gap_problem(
             comparisons.source, rank=int(self._rank), loss=self.loss, reg=self.reg, item_power=0.5, balance=0.5,
@@ -161,8 +162,10 @@ class LCR(Estimator):
             finally:
                 local.place(descent.x)  # a trial that was interrupted, or not lower, had moved the factors
 
-        run_rounds(self, step, began, tol=self.tol)
-        return self
+        return run_rounds(self, step, began, tol=self.tol)
+
+    def _state(self) -> dict[str, Any]:
+        return {**super()._state(), "_U": copied(self._U), "_V": copied(self._V)}
 
     @property
     def anchors_(self) -> list[tuple[Any, Any]]:

@@ -47,6 +47,8 @@ class RobiRank(Stochastic):
         Show a progress bar.
     callback : callable, optional
         Called after every round with (model, record); returning True stops the fit.
+    on_interrupt : {"keep", "raise"}
+        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
 
     Attributes
     ----------
@@ -84,6 +86,7 @@ class RobiRank(Stochastic):
         seed: int = 0,
         verbose: bool = False,
         callback: Callable[[Any, dict[str, float]], Any] | None = None,
+        on_interrupt: str = "keep",
     ) -> None:
         self._store_params(locals())
 

@@ -59,6 +59,8 @@ class SGD(Stochastic, Certified, FoldInModel):
         Show a progress bar.
     callback : callable, optional
         Called after every round with (model, record); returning True stops the fit.
+    on_interrupt : {"keep", "raise"}
+        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
 
     Attributes
     ----------
@@ -98,6 +100,7 @@ class SGD(Stochastic, Certified, FoldInModel):
         seed: int = 0,
         verbose: bool = False,
         callback: Callable[[Any, dict[str, float]], Any] | None = None,
+        on_interrupt: str = "keep",
     ) -> None:
         self._store_params(locals())
 

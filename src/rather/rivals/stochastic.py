@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.comparisons import Comparisons, as_comparisons
+from ..data.comparisons import Comparisons
 from ..data.rows import Clicks, row_starts
 from ..errors import InputError, number
 from ..models.estimator import Estimator
@@ -36,16 +36,15 @@ class Stochastic(Estimator, FactorModel):
     seed: int
     verbose: bool
     callback: Callable[[Any, dict[str, float]], Any] | None
+    on_interrupt: str
 
     def _begin(self, comparisons: Comparisons) -> Callable[[], float]:
         """Set the factors to the start; the function returned makes a round and says what the objective is."""
         raise NotImplementedError
 
-    def fit(self, comparisons: Any, y: Any = None) -> Any:
-        """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1."""
+    def _fit(self, comparisons: Comparisons) -> bool:
         self._check_params()
         began = time.perf_counter()
-        comparisons = as_comparisons(comparisons, y)
         if not len(comparisons):
             raise InputError(f"there is nothing for {type(self).__name__} to draw: this part holds no comparisons")
         make_round = self._begin(comparisons)
@@ -57,10 +56,8 @@ class Stochastic(Estimator, FactorModel):
             gap = abs(1 - self.history_[-1]["objective"] / objective) if self.history_ and objective else 1.0
             return {"objective": objective, "gap": gap}
 
-        run_rounds(
-            self, one_round, began, tol=self.tol, advice=f"the steps are too long; try a step smaller than {self.step}"
-        )
-        return self
+        advice = f"the steps are too long; try a step smaller than {self.step}"
+        return run_rounds(self, one_round, began, tol=self.tol, advice=advice)
 
     def _pass(self, p: FloatArray, q: FloatArray, updates: int) -> Any:
         """The next round's steps for the core: its ridges a step, its step lengths and its random stream."""
@@ -90,7 +87,7 @@ class Stochastic(Estimator, FactorModel):
             number("reg", self.reg)
         number("step", self.step, above=0, at_most=1e30)
         number("decay", self.decay, at_least=0, at_most=1e30)
-        check_fit_params(self.max_iter, self.tol, self.reg, self.seed, self.callback)
+        check_fit_params(self)
         threads(self.n_threads)
 
 

@@ -33,6 +33,8 @@ class Growing:
     reg moves from round to round until the nuclear norm is the radius.
     """
 
+    GROWN = "best_U", "best_V"  # of the state, whose size is not that of the problem
+
     def __init__(self, problem: Problem, seed: int, radius: float | None = None) -> None:
         self.newton = Newton(problem, seed)
         self.radius = radius
@@ -134,15 +136,23 @@ class Growing:
         self.problem.set_reg(max(float(np.exp(x + np.clip(step, -2, 2))), lowest), self.problem.bias_reg)
 
     def state(self) -> dict[str, Any]:
-        return {**self.newton.state(), "growth": np.array([self.problem.delta, self.proof.lower_bound])}
+        U, V, rank = self.factors
+        numbers = [self.problem.delta, self._norm, *vars(self.proof).values(), rank]
+        return {**self.newton.state(), "growth": np.array(numbers, np.float64), "best_U": U, "best_V": V}
 
     def restore(self, state: dict[str, Any], rounds_done: int) -> None:
+        delta, norm, *proof, rank = (float(x) for x in state["growth"])
+        best = self.problem.with_rank(min(max(int(rank), 0), len(self.problem.U)))
+        for mine, saved in ((best.U, state["best_U"]), (best.V, state["best_V"])):
+            if mine.shape != saved.shape:
+                raise ValueError("the best factors do not fit")
+            mine[:] = saved
         self.rounds_done = rounds_done
         self.newton.restore(state, STEPS * rounds_done)
-        delta, bound = (float(x) for x in state["growth"])
-        self.problem.delta = min(max(delta, 0.0), smoothing.COARSEST)
+        self.problem.delta, self._norm = min(max(delta, 0.0), smoothing.COARSEST), norm
         self.problem.evaluate()
-        self._keep(replace(certify(self.problem, self.radius), lower_bound=bound))
+        self.proof = Certificate(*proof)
+        self.factors, self.coefficients = (best.U, best.V, best.rank), _coefficients(best, best.U)
 
 
 def _coefficients(problem: Problem, U: FloatArray) -> FloatArray | None:

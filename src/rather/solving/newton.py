@@ -11,6 +11,8 @@ from .smoothing import Tightening
 class Newton:
     """Rounds of one Newton-CG step on all items and then one on every user."""
 
+    GROWN: tuple[str, ...] = ()
+
     def __init__(self, problem: Problem, seed: int) -> None:
         self.problem = problem
         self.tightening = Tightening(problem)

@@ -18,6 +18,8 @@ from .problem import Problem
 class Sdca:
     """Rounds of as many updates as there are comparisons on the items' duals, and then on the users'."""
 
+    GROWN: tuple[str, ...] = ()
+
     def __init__(self, problem: Problem, seed: int) -> None:
         self.problem = problem
         self.seed = seed

@@ -1,0 +1,74 @@
+"""Tensors in files: safetensors with a checksum over everything, written whole or not at all.
+
+Reading executes nothing, and gives either what was written or an error: a file that was altered, cut short or is not
+one of ours is refused before anything is built from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.whole_files import existing, written_whole
+from ..errors import FileError
+
+
+class UncheckedWarning(UserWarning):
+    """A file of an earlier version was read, which carries no checksum."""
+
+
+def write_tensors(path: str | Path, form: str, tensors: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
+    """Write tensors and text under a format name."""
+    from safetensors.numpy import save
+
+    arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    said = {**metadata, "format": form}
+    with written_whole(path) as f:
+        f.write(save(arrays, {**said, "checksum": _checksum(arrays, said)}))
+
+
+def read_tensors(path: str | Path, form: str, what: str, unchecked: str = "") -> tuple[dict[str, Any], dict[str, str]]:
+    """The tensors and text of a file written under a format name.
+
+    ``unchecked`` names an earlier format, without a checksum, which is taken with a warning.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    path = existing(path, f"a {what} file")
+    if not path.is_file():
+        raise FileError(f"{str(path)!r} is not an ordinary file; name a {what} file")
+    try:
+        data = path.read_bytes()  # not a memory map: the file may be written to meanwhile
+        tensors = load(data)
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        metadata = {str(key): str(value) for key, value in header.get("__metadata__", {}).items()}
+    except (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+        raise FileError(f"{str(path)!r} is damaged or not a {what} file: {' '.join(str(e).split())}") from e
+    found = metadata.get("format")
+    if found == unchecked and unchecked:
+        warnings.warn(
+            f"{path.name} is of an earlier version and carries no checksum; save it again to have one",
+            UncheckedWarning, stacklevel=4,
+        )  # fmt: skip
+    elif found != form:
+        raise FileError(f"{str(path)!r} is not a {what} file of this version of rather ({form})")
+    elif metadata.pop("checksum", None) != _checksum(tensors, metadata):
+        raise FileError(f"the {what} file {str(path)!r} is damaged: it is not what was written (its checksum differs)")
+    return tensors, metadata
+
+
+def _checksum(tensors: Mapping[str, Any], metadata: Mapping[str, str]) -> str:
+    h = hashlib.blake2b(digest_size=32)
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        h.update(json.dumps([name, tensor.dtype.str, tensor.shape]).encode())
+        h.update(memoryview(tensor).cast("B") if tensor.size else b"")
+    h.update(json.dumps(sorted(metadata.items())).encode())
+    return h.hexdigest()

@@ -1,0 +1,217 @@
+"""A fitted model is one state: refused, failed and interrupted fits, newcomers and threads never see half of one."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import rather
+from rather import ESTIMATORS, AltSVM, Comparisons, Convex, Global, InputError
+from rather.testing import small_data
+
+SEES = {"Differences": "ratings", "CofiRank": "ratings", "LCR": "ratings", "RobiRank": "clicks"}
+SMALL = {"rank": 3, "max_iter": 4, "anchors": 2, "n_threads": 1}
+
+
+def small(name, **params):
+    known = ESTIMATORS[name]._param_names()
+    return ESTIMATORS[name](**{k: v for k, v in {**SMALL, **params}.items() if k in known})
+
+
+def answers(model):
+    """What a model says, to the last bit."""
+    users, items = np.repeat(model.users_, len(model.items_)), np.tile(model.items_, len(model.users_))
+    said = [
+        model.users_.tolist(),
+        model.items_.tolist(),
+        model.score(users, items).tobytes(),
+        model.everyone().tobytes(),
+    ]
+    said += [model.recommend(model.users_, k=3, exclude="seen")["item"].tolist(), len(model.history_)]
+    if hasattr(model, "fold_in"):
+        said.append(model.fold_in([tuple(model.items_[:2])]).score(model.items_).tobytes())
+    return said
+
+
+def other_ids(comparisons, n=17):
+    """Data of the same kind about other people and things, and fewer of both."""
+    keep = {"user": comparisons.users[:n]}
+    frame = comparisons.to_frame("dict")
+    rows = np.isin(frame["user"], keep["user"])
+    return Comparisons.from_frame({name: [f"other {v}" for v in column[rows]] for name, column in frame.items()})
+
+
+class Boom(Exception):
+    pass
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_fit_that_fails_leaves_the_old_model(name):
+    """Whether it is refused before it begins or fails in the third round, nothing of the old model changes."""
+    data = small_data(SEES.get(name, "votes"))
+    model = small(name, tol=0.0).fit(data)
+    model.probability(model.users_[0], *model.items_[:2])
+    before, slope = answers(model), model.slope_
+
+    def fail(_, record):
+        if record["round"] == 2:
+            raise Boom
+
+    model.set_params(callback=fail, seed=5)
+    with pytest.raises(Boom):
+        model.fit(data)
+    assert answers(model) == before and model.slope_ == slope
+    model.set_params(callback=None, max_iter=0)
+    with pytest.raises(InputError, match="max_iter"):
+        model.fit(data)
+    with pytest.raises(InputError):
+        model.fit("nothing")
+    assert answers(model) == before and model.slope_ == slope
+
+
+def test_a_refused_warm_start_changes_nothing():
+    """warm_start with other ids is refused; probabilities, certificate and lists are those of the old fit."""
+    votes = small_data("votes")
+    model = AltSVM(rank=3, warm_start=True).fit(votes)
+    said = answers(model), model.probability(model.users_[0], *model.items_[:2])[0], model.certificate()
+    with pytest.raises(InputError, match="same users"):
+        model.fit(other_ids(votes))
+    assert (answers(model), model.probability(model.users_[0], *model.items_[:2])[0], model.certificate()) == said
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_interrupt_keeps_whole_rounds(name):
+    """Ctrl-C in round three leaves the model of two rounds, on new data as on old; in round one, the old model."""
+    data = small_data(SEES.get(name, "votes"))
+    never = {"tol": 0.0}
+    two = answers(small(name, max_iter=2, **never).fit(data))
+
+    class Pressed:
+        """A callback that presses Ctrl-C: after it the round under way is the next."""
+
+        def __init__(self, after):
+            self.after = after
+
+        def __call__(self, model, record):
+            if record["round"] == self.after:
+                raise KeyboardInterrupt
+
+    model = small(name, max_iter=4, **never)
+    model.set_params(callback=Pressed(2))
+    with pytest.warns(UserWarning, match="after 2 rounds"):
+        model.fit(data)
+    assert model.interrupted_ and len(model.history_) == 2
+    assert answers(model) == two or name == "Convex"  # which drops columns that hold nothing when it ends
+    model.set_params(on_interrupt="raise", callback=Pressed(1))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(data)
+    assert model.interrupted_ and len(model.history_) == 1
+
+
+@pytest.mark.parametrize("kind", [AltSVM, Convex])
+def test_an_interrupt_inside_the_first_round_leaves_the_old_model(kind, monkeypatch):
+    """There is nothing to keep yet: KeyboardInterrupt goes on, and the model is what it was, certificate and all."""
+    votes = small_data("votes")
+    model = kind(n_threads=1, max_iter=3).fit(votes)
+    before, proof = answers(model), model.certificate()
+    real = rather.solving.problem.Problem.user_step
+
+    def press(self, **how):
+        real(self, **how)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rather.solving.problem.Problem.user_step", press)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(other_ids(votes))
+    monkeypatch.undo()
+    assert answers(model) == before and model.certificate() == proof
+
+
+def test_an_interrupt_while_calibrating_is_raised_and_caches_nothing(monkeypatch):
+    """The slope is found or it is not: an interrupt goes on, and the next question finds the same slope."""
+    model = AltSVM(rank=3).fit(small_data("votes"))
+    slope = AltSVM(rank=3).fit(small_data("votes")).calibrate().slope_
+    real, calls = rather.solving.newton.Newton.round, []
+
+    def press(self):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(self)
+
+    monkeypatch.setattr("rather.solving.newton.Newton.round", press)
+    with pytest.raises(KeyboardInterrupt):
+        model.probability(model.users_[0], *model.items_[:2])
+    assert model.slope_ is None
+    monkeypatch.undo()
+    assert model.calibrate().slope_ == slope
+
+
+def test_an_interrupt_while_cross_validating_is_raised(monkeypatch):
+    """Nothing is fitted yet: the model is not."""
+    monkeypatch.setattr("rather.models.tuning.ROUNDS", "x")
+    model = AltSVM(rank=3, reg="cv")
+    with pytest.raises(TypeError):
+        model.fit(small_data("votes"))
+    assert not hasattr(model, "users_") and not hasattr(model, "reg_")
+
+
+def test_a_newcomer_keeps_the_state_they_came_from():
+    """fold_in, then a fit of another rank to other data: the newcomer's ranking stays what it was."""
+    votes = small_data("votes")
+    model = AltSVM(rank=8).fit(votes)
+    person = model.fold_in([tuple(model.items_[:2])])
+    before = person.rank().columns
+    chance = person.probability(*model.items_[:2].tolist())
+    model.set_params(rank=1).fit(other_ids(votes))
+    after = person.rank().columns
+    assert all((before[name] == after[name]).all() for name in before)
+    assert person.probability(*before["item"][np.argsort(before["item"])][:2]) is not None
+    assert person.probability(*votes.items[:2].tolist()) == chance
+    assert set(model.items_) != set(before["item"])
+
+
+def test_threads_that_ask_while_another_fits():
+    """Every answer is of the one state or of the other: ids of one never go with numbers of the other."""
+    votes = small_data("votes")
+    both = [votes, other_ids(votes)]
+    want = {}
+    for data in both:
+        fitted = Global(max_iter=1).fit(data)
+        want[tuple(fitted.items_)] = dict(zip(*(fitted.rank()[c].tolist() for c in ("item", "score")), strict=True))
+    model, wrong, stop = Global(max_iter=1).fit(votes), [], threading.Event()
+
+    def ask():
+        while not stop.is_set():
+            try:
+                table = model.rank()
+                said = dict(zip(table["item"].tolist(), table["score"].tolist(), strict=True))
+                user = model.users_[0]
+                table = model.recommend([user], k=2, exclude="seen", unknown="everyone")
+                if said != want.get(tuple(sorted(said))) or len({str(i)[:5] for i in table["item"]}) != 1:
+                    wrong.append(said)
+            except Exception as e:
+                wrong.append(e)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for n in range(150):
+        model.fit(both[n % 2])
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_what_others_hang_on_a_model_stays():
+    """Attributes that are not ours survive a fit; what an earlier fit had and this one has not does not."""
+    model = AltSVM(rank=2, reg="cv").fit(small_data("ratings"))
+    model._note, model.note = 1, 2
+    assert model.cv_results_
+    model.set_params(reg=5.0).fit(small_data("votes"))
+    assert model._note == 1 and model.note == 2 and model.cv_results_ == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.reg_ == 5.0
