@@ -1,6 +1,7 @@
 """CSV files: the two readers agree on everything, and what cannot be read, or held, is refused with a sentence."""
 
 import gzip
+import subprocess
 import sys
 
 import numpy as np
@@ -96,6 +97,15 @@ def test_long_files_read_the_same_without_pyarrow(tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     assert read_by_pyarrow(b"a\n1\n", "it", ",") is None
     assert plain(table_files.read_file(path)) == plain(fast)
+
+
+def test_long_files_do_not_load_pandas(tmp_path):
+    """Reading a long file takes pyarrow, but not pandas, which would take longer than reading."""
+    path = tmp_path / "long.csv"
+    path.write_bytes(b"a,b,c\n" + LONG)
+    code = f"import sys; from rather.data.table_files import read_file; read_file({str(path)!r}); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "pyarrow" in loaded and "pandas" not in loaded
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])

@@ -158,12 +158,19 @@ def _typed_by_pyarrow(fields: Any) -> npt.NDArray[Any]:
     import pyarrow
     import pyarrow.compute as pc
 
-    try:
-        whole = pc.cast(fields, pyarrow.int64())
-        if pc.all(pc.equal(pc.cast(whole, pyarrow.string()), fields)).as_py():
-            return np.asarray(whole.to_numpy())
-    except pyarrow.ArrowInvalid:
-        pass
+    if INTEGER.fullmatch(fields[0].as_py()):
+        try:
+            whole = pc.cast(fields, pyarrow.int64())
+            if pc.all(pc.equal(pc.cast(whole, pyarrow.string()), fields)).as_py():
+                return _numbers(whole.combine_chunks(), np.int64)
+        except pyarrow.ArrowInvalid:
+            pass
     encoded = pc.dictionary_encode(fields).combine_chunks()
     different = _typed(tuple(encoded.dictionary.to_pylist()))
-    return np.asarray(different[encoded.indices.to_numpy()])
+    return np.asarray(different[_numbers(encoded.indices, np.int32)])
+
+
+def _numbers(array: Any, dtype: Any) -> npt.NDArray[Any]:
+    """The numbers of an Arrow array, none of them missing. (Its own to_numpy() imports pandas first.)"""
+    values = np.frombuffer(array.buffers()[1], dtype, array.offset + len(array))[array.offset :]
+    return values.copy() if dtype is np.int64 else values  # which may be written to, as any other column
