@@ -221,7 +221,7 @@ def test_paper_lists_its_scripts_and_their_data(run, document, checkout):
 
 def test_paper_runs_a_script(checkout, capfd):
     """Whatever follows the name goes to the script; with --json what it prints goes to standard error."""
-    given = ["--only", "AltSVM", "Global", "--seeds", "2"]
+    given = ["--only", "AltSVM", "Global", "--seeds", "2", "--committed"]
     assert main(["paper", "table9", *given]) == 0
     assert capfd.readouterr().out == f"{given}\n"
     assert main(["paper", "table9", *given, "--json"]) == 0
@@ -243,7 +243,9 @@ def test_paper_reports_failure(run, checkout):
 def test_paper_without_a_checkout(run, checkout, monkeypatch):
     """An installed package has no scripts and says so; the current folder may have them."""
     (checkout / "lib").mkdir()
-    monkeypatch.setattr(reproduce, "__file__", str(checkout / "lib" / "site-packages" / "rather" / "cli" / "reproduce.py"))
+    monkeypatch.setattr(
+        reproduce, "__file__", str(checkout / "lib" / "site-packages" / "rather" / "cli" / "reproduce.py")
+    )
     monkeypatch.chdir(checkout)
     assert run("paper")[0] == 0
     monkeypatch.chdir(checkout / "lib")
