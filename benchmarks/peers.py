@@ -46,25 +46,10 @@ SLOW = 10.0  # seconds from which on one run is enough
 
 # -- clicks -----------------------------------------------------------------------------------------------------------
 
-FAMILIES: dict[str, Callable[..., others.Fit]] = {
-    "implicit ALS": lambda **settings: others.implicit("als", factors=64, **settings),
-    "implicit BPR": lambda **settings: others.implicit("bpr", factors=100, **settings),
-    "lightfm WARP": lambda **settings: others.lightfm(loss="warp", no_components=64, **settings),
-}
-PLAIN: dict[str, dict[str, Any]] = {
-    "implicit ALS": {"regularization": 10.0, "alpha": 1.0},
-    "implicit BPR": {},
-    "lightfm WARP": {"epochs": 30},
-}
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "implicit ALS": {"regularization": (10.0, 30.0, 100.0), "alpha": (1.0, 3.0, 10.0)},
     "implicit BPR": {"learning_rate": (0.003, 0.01), "regularization": (0.003, 0.01, 0.03), "iterations": (30, 100)},
     "lightfm WARP": {"epochs": (30,), "learning_rate": (0.02, 0.05), "max_sampled": (10, 50)},
-}
-TUNED: dict[str, dict[str, Any]] = {  # what --tune found
-    "implicit ALS": {"regularization": 30.0, "alpha": 3.0},
-    "implicit BPR": {"learning_rate": 0.003, "regularization": 0.003, "iterations": 100},
-    "lightfm WARP": {"epochs": 30},
 }
 
 
@@ -79,7 +64,7 @@ def tune(family: str) -> None:
     rows = []
     for values in itertools.product(*GRIDS[family].values()):
         settings = dict(zip(GRIDS[family], values, strict=True))
-        _, seconds, model = FAMILIES[family](**settings)(learn, 0, THREADS)
+        _, seconds, model = others.FAMILIES[family](**settings)(learn, 0, THREADS)
         rows.append({**settings, "precision@10": rather.precision(model, held, k=10, exclude=learn), "fit": seconds})
         print(rows[-1], flush=True)
     bench.report(f"peers-tune-{family.replace(' ', '-')}", sorted(rows, key=lambda row: -row["precision@10"]))
@@ -112,7 +97,7 @@ def from_pairs(train: Any, test: Any) -> Timed:
 
 
 def other(family: str, settings: dict[str, Any]) -> Callable[[Any, Any], Timed]:
-    return lambda train, test: FAMILIES[family](**settings)(train, 0, THREADS)
+    return lambda train, test: others.FAMILIES[family](**settings)(train, 0, THREADS)
 
 
 PAIRS = "rather AltSVM, 5,000 drawn pairs a user, to precision@10 .218"
@@ -121,8 +106,8 @@ CLICKS: dict[str, Callable[[Any, Any], Timed]] = {
     PAIRS: from_pairs,
     **{
         f"{family}, {kind}": other(family, settings[family])
-        for family in FAMILIES
-        for kind, settings in (("plain", PLAIN), ("tuned", TUNED))
+        for family in others.FAMILIES
+        for kind, settings in (("plain", others.PLAIN), ("tuned", others.TUNED))
     },
 }
 

@@ -102,3 +102,20 @@ def lightfm(epochs: int, **settings: Any) -> Fit:
         return prepare, took, judged(train, users, items, model.get_user_representations()[1], V, bias)
 
     return run
+
+
+FAMILIES: dict[str, Callable[..., Fit]] = {
+    "implicit ALS": lambda **settings: implicit("als", factors=64, **settings),
+    "implicit BPR": lambda **settings: implicit("bpr", factors=100, **settings),
+    "lightfm WARP": lambda **settings: lightfm(loss="warp", no_components=64, **settings),
+}
+PLAIN: dict[str, dict[str, Any]] = {
+    "implicit ALS": {"regularization": 10.0, "alpha": 1.0},
+    "implicit BPR": {},
+    "lightfm WARP": {"epochs": 30},
+}
+TUNED: dict[str, dict[str, Any]] = {  # what benchmarks/peers.py --tune found on held-out training clicks
+    "implicit ALS": {"regularization": 30.0, "alpha": 3.0},
+    "implicit BPR": {"learning_rate": 0.003, "regularization": 0.003, "iterations": 100},
+    "lightfm WARP": {"epochs": 30},
+}

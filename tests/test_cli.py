@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -229,6 +230,17 @@ def test_paper_runs_a_script(checkout, capfd):
     results = checkout / "paper" / "results" / "table9.csv"
     assert json.loads(out) == {"ok": True, "name": "table9", "arguments": given, "results": str(results)}
     assert err == f"{given}\n" and results.read_text() == " ".join(given)
+
+
+@pytest.mark.parametrize("given", [[], ["--results", "mine"]])
+def test_paper_names_the_users_own_results(document, checkout, monkeypatch, given):
+    """Unless told to work on the committed ones, a script keeps results in a folder of the user's own."""
+    monkeypatch.chdir(checkout)
+    own = Path(given[-1] if given else "rather-paper", "table9.csv")
+    assert document("paper", "table9", *given)["results"] is None
+    own.parent.mkdir()
+    own.touch()
+    assert document("paper", "table9", *given)["results"] == str(own)
 
 
 def test_paper_reports_failure(run, checkout):

@@ -15,6 +15,7 @@ FOLDERS = ("benchmarks", "paper")
 SCRIPTS = [p for folder in FOLDERS for p in sorted((ROOT / folder).glob("*.py")) if "__main__" in p.read_text()]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RIVALS = ("implicit", "lightfm", "evalica", "choix")
+WITH_RIVALS = ("benchmarks/peers.py", "benchmarks/serving.py", "paper/table3.py")
 
 
 def cited():
@@ -65,11 +66,17 @@ def committed():
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Every command with --smoke, as many at a time as there are cores."""
-    elsewhere, before = tmp_path_factory.mktemp("here"), committed()
+    """Every command with --smoke, some without rivals, and help; as many at a time as there are cores."""
+    elsewhere, stubs, before = tmp_path_factory.mktemp("here"), tmp_path_factory.mktemp("stubs"), committed()
+    for rival in RIVALS:
+        (stubs / f"{rival}.py").write_text(f"raise ImportError('no {rival}')")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         here = {"TMPDIR": str(elsewhere)}
         started = {c: pool.submit(run, c[0], [*c[1], "--smoke"], **here) for c in COMMANDS}
+        for script in WITH_RIVALS:
+            started[script] = pool.submit(run, ROOT / script, ["--smoke"], PYTHONPATH=str(stubs), **here)
+        for usage in USAGES:
+            started[usage] = pool.submit(run, usage[0], ["--help"])
         yield started
         for future in started.values():
             future.result()
@@ -85,12 +92,10 @@ def test_it_runs(runs, command):
     assert re.search(r"^-> .*\.(csv|md)", done.stdout, re.M), done.stdout[-3000:]
 
 
-@pytest.mark.parametrize("script", ["benchmarks/peers.py", "benchmarks/serving.py", "paper/table3.py"])
-def test_a_rival_that_is_not_installed_is_skipped(script, tmp_path):
+@pytest.mark.parametrize("script", WITH_RIVALS)
+def test_a_rival_that_is_not_installed_is_skipped(runs, script):
     """It says so and goes on with the others."""
-    for rival in RIVALS:
-        (tmp_path / f"{rival}.py").write_text(f"raise ImportError('no {rival}')")
-    done = run(ROOT / script, ["--smoke"], PYTHONPATH=str(tmp_path))
+    done = runs[script].result()
     assert done.returncode == 0, done.stderr[-3000:]
     assert "implicit is not installed: skipped" in done.stderr
     assert not re.search(r"^\|? *implicit", done.stdout, re.M)
@@ -103,8 +108,7 @@ def test_what_the_documentation_cites_is_there():
 
 
 @pytest.mark.parametrize("usage", USAGES, ids=lambda usage: usage[0].stem)
-def test_options_of_a_usage_exist(usage):
+def test_options_of_a_usage_exist(runs, usage):
     """Every option of a line like ``rather paper table2 [--only ...]`` is known to the script."""
-    path, rest = usage
-    known = run(path, ["--help"]).stdout
-    assert [option for option in re.findall(r"--\w+", rest) if f"{option} " not in known] == []
+    known = runs[usage].result().stdout
+    assert [option for option in re.findall(r"--\w+", usage[1]) if f"{option} " not in known] == []
