@@ -130,10 +130,14 @@ def keep(name: str, at: Row, seed: int, measured: Iterable[Row]) -> list[Row]:
     return fresh
 
 
-def measured(table: str) -> str:
-    """A table without the lines in which nothing was measured."""
-    lines = table.splitlines()
-    return "\n".join(line for line in lines if not re.fullmatch(rf"\|[^|]*(\| {NOTHING}[^|]*)+\|", line))
+def measured(text: str) -> str:
+    """Tables without the lines in which nothing was measured, and without those that have no others."""
+    kept = []
+    for table in text.split("\n\n"):
+        lines = [line for line in table.splitlines() if not re.fullmatch(rf"\|[^|]*(\| {NOTHING}[^|]*)+\|", line)]
+        if len(lines) > 2 or not table.startswith("|"):  # more than a header
+            kept.append("\n".join(lines))
+    return "\n\n".join(kept)
 
 
 def _held(rows: Iterable[Row], at: Row, seed: int) -> bool:

@@ -104,6 +104,7 @@ def test_lines_with_nothing_measured_are_left_out():
     """What is shown of a run has no lines of dashes, with or without the paper's figures."""
     text = tables.markdown(["", "N = 20", "N = 50"], [["A", "0.7", "–"], ["B", "– (0.7)", "–"], ["–C", "0.1", "0.2"]])
     assert tables.measured(text).splitlines()[2:] == ["| A | 0.7 | – |", "| –C | 0.1 | 0.2 |"]
+    assert tables.measured(f"{text}\n\n{tables.markdown(['N', '20'], [['A', '–']])}") == tables.measured(text)
 
 
 def test_means_are_of_the_seeds_of_the_differences(results):
