@@ -117,5 +117,5 @@ PLAIN: dict[str, dict[str, Any]] = {
 TUNED: dict[str, dict[str, Any]] = {  # what benchmarks/peers.py --tune found on held-out training clicks
     "implicit ALS": {"regularization": 30.0, "alpha": 3.0},
     "implicit BPR": {"learning_rate": 0.003, "regularization": 0.003, "iterations": 100},
-    "lightfm WARP": {"epochs": 30},
+    "lightfm WARP": {"epochs": 30, "learning_rate": 0.02, "max_sampled": 50},
 }
