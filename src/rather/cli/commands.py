@@ -357,7 +357,7 @@ def paper(options: argparse.Namespace) -> Answer:
             raise InputError(f"{options.rest[0]!r} goes after the name of a script; rather paper alone lists them")
         return {"scripts": reproduce.scripts()}, _show_scripts
     ok = reproduce.run(options.name, options.rest, aside=options.json)
-    results = reproduce.results(options.name)
+    results = reproduce.results(options.name, options.rest)
     return {
         "ok": ok, "name": options.name, "arguments": options.rest,
         "results": str(results) if results.exists() else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import subprocess
 import sys
@@ -47,9 +48,13 @@ def run(name: str, arguments: Sequence[str], aside: bool) -> bool:
     return subprocess.run(command, stdout=STANDARD_ERROR if aside else None).returncode == 0
 
 
-def results(name: str) -> Path:
-    """The file a script keeps its results in, whether it is there or not."""
-    return folder() / "results" / f"{name}.csv"
+def results(name: str, arguments: Sequence[str]) -> Path:
+    """The file a script with these arguments keeps its results in, whether it is there or not."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--results", type=Path, default=Path("rather-paper"))
+    parser.add_argument("--committed", action="store_true")
+    options, _ = parser.parse_known_args(arguments)
+    return (folder() / "results" if options.committed else options.results) / f"{name}.csv"
 
 
 def _data(tree: ast.Module) -> tuple[str, ...]:
