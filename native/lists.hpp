@@ -1,8 +1,7 @@
 // Losses of a whole list of scores against ratings, with a subgradient: how far one user's ranking is from theirs.
 //
-//   ndcg     max over orders pi of [1 - NDCG@k(pi) + <c, f_pi> - <c', f>], with c_p = (p + 1)^-1/4 for place p, and
-//   c'_j
-//            the mean of c over the places that the items rated like j share in the order of the ratings
+//   ndcg     max over orders pi of [1 - NDCG@k(pi) + <c, f_pi> - <c', f>], with c_p = (p + 1)^-1/4 for place p,
+//            and c'_j the mean of c over the places that the items rated like j share in the order of the ratings
 //   ordinal  sum over y_j > y_l of (y_j - y_l) max(0, 1 - f_j + f_l), over the sum of (y_j - y_l)
 #pragma once
 

@@ -3,9 +3,8 @@
 //   min over U, V, b    sum_t w_t L(s_ij - s_ik) + 1/2 sum_i p_i |u_i|^2 + 1/2 sum_j (q_j |v_j|^2 + beta_j b_j^2)
 //   with                s_ij = u_i . v_j + b_j
 //
-// user step:  for every user, Newton-CG on  p_i/2 |u - c_i|^2 + sum_t w_t L(u . (v_j - v_k) + b_j - b_k), V fixed,
-// where
-//             the centre c_i is 0 unless centres are given
+// user step:  for every user, Newton-CG on  p_i/2 |u - c_i|^2 + sum_t w_t L(u . (v_j - v_k) + b_j - b_k),  V fixed,
+//             where the centre c_i is 0 unless centres are given
 // item step:  one Newton-CG step on all of (V, b), U fixed, preconditioned by the diagonal of the Hessian
 // Both solve the Newton system only roughly and then search along the direction: the loss is followed in the scalars
 // m + t (dm), so a trial costs no product with a factor. The last trial leaves c ready for the other half.

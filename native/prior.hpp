@@ -1,7 +1,7 @@
 // Means of the rows of a factor that are linear in features of the rows: the prior of a hierarchical model.
 //
-//   row x_n ~ C' f_n,  where C minimises  sum_n w_n |x_n - C' f_n|^2 + lambda |C|^2   and   lambda = strength tr(F'WF)
-//   / k
+//   row x_n ~ C' f_n,  where C minimises  sum_n w_n |x_n - C' f_n|^2 + lambda |C|^2
+//                      and                lambda = strength tr(F'WF) / k
 //
 // A strength of 1 makes the shared C cost, on average, what it would cost every row to pay for its mean itself.
 #pragma once
