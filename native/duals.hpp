@@ -52,10 +52,10 @@ double loss_at(const Loss& loss, const Store& s, const float* weight, const floa
 }
 
 // The factor that the duals define: rows of U, or rows of V with the bias.
-inline void rebuild_users(const Store& s, const Numbering& number, const float* alpha, const float* p, const float* V,
-                          float* U, std::int64_t ld, std::int64_t free, int n_threads) {
+inline void rebuild_users(const Store& s, const Numbering& number, const float* user_dual, const float* p,
+                          const float* V, float* U, std::int64_t ld, std::int64_t free, int n_threads) {
   std::vector<float> net(s.n_entries());
-  net_duals(s, number, alpha, net.data(), n_threads);
+  net_duals(s, number, user_dual, net.data(), n_threads);
   for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
     Aligned<float> row(ld);
     for (std::int64_t i = first; i < last; ++i) {
@@ -66,10 +66,10 @@ inline void rebuild_users(const Store& s, const Numbering& number, const float* 
   });
 }
 
-inline void rebuild_items(const Store& s, const Numbering& number, const float* beta, const ItemRidge& ridge,
+inline void rebuild_items(const Store& s, const Numbering& number, const float* item_dual, const ItemRidge& ridge,
                           const float* U, float* V, int n_threads) {
   std::vector<float> net(s.n_entries());
-  net_duals(s, number, beta, net.data(), n_threads);
+  net_duals(s, number, item_dual, net.data(), n_threads);
   item_products(s, net.data(), U, ridge.ld, V, n_threads);
   for (std::int64_t j = 0; j < s.n_items; ++j)
     for (std::int64_t k = 0; k <= ridge.free; ++k) V[j * ridge.ld + k] /= ridge.at(j, k);
@@ -92,26 +92,26 @@ float best_shrinkage(double zz, Slope&& slope) {
 
 template <class Loss>
 void shrink_item_duals(const Loss&, const Store& s, const Numbering& number, const ItemRidge& ridge, float* V,
-                       float* beta, int n_threads) {
+                       float* item_dual, int n_threads) {
   double zz = 2 * ridge.half_square(V, s.n_items);
   float shrinkage = best_shrinkage(zz, [&](double scale) {
     return -scale * zz - sum_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
       double total = 0;
       for (std::int64_t i = first; i < last; ++i)
         number.each(i, [&](std::int64_t t, std::int32_t, std::int32_t) {
-          total += beta[t] * Loss::conjugate_slope(scale * beta[t] / number.weight(i, t));
+          total += item_dual[t] * Loss::conjugate_slope(scale * item_dual[t] / number.weight(i, t));
         });
       return total;
     });
   });
   if (shrinkage == 1) return;
-  for (std::int64_t t = 0; t < s.n_comparisons; ++t) beta[t] *= shrinkage;
+  for (std::int64_t t = 0; t < s.n_comparisons; ++t) item_dual[t] *= shrinkage;
   for (std::int64_t k = 0; k < s.n_items * ridge.ld; ++k) V[k] *= shrinkage;
 }
 
 template <class Loss>
 void shrink_user_duals(const Loss&, const Store& s, const Numbering& number, const float* p, const float* V, float* U,
-                       float* alpha, std::int64_t ld, std::int64_t free, int n_threads) {
+                       float* user_dual, std::int64_t ld, std::int64_t free, int n_threads) {
   for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       double zz = p[i] * inner(U + i * ld, U + i * ld, free);
@@ -120,12 +120,12 @@ void shrink_user_duals(const Loss&, const Store& s, const Numbering& number, con
         double total = scale * zz;
         number.each(i, [&](std::int64_t t, std::int32_t j, std::int32_t k) {
           double offset = U[i * ld + free] * (V[items[j] * ld + free] - V[items[k] * ld + free]);
-          total += alpha[t] * (offset + Loss::conjugate_slope(scale * alpha[t] / number.weight(i, t)));
+          total += user_dual[t] * (offset + Loss::conjugate_slope(scale * user_dual[t] / number.weight(i, t)));
         });
         return -total;
       });
       if (shrinkage == 1) continue;
-      number.each(i, [&](std::int64_t t, std::int32_t, std::int32_t) { alpha[t] *= shrinkage; });
+      number.each(i, [&](std::int64_t t, std::int32_t, std::int32_t) { user_dual[t] *= shrinkage; });
       for (std::int64_t k = 0; k < free; ++k) U[i * ld + k] *= shrinkage;
     }
   });

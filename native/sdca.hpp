@@ -53,10 +53,11 @@ void draw_and_update(const Store& s, const Numbering& number, std::int64_t updat
 
 template <class Loss>
 void user_updates(const Loss&, const Store& s, const Numbering& number, const float* p, const float* V, float* U,
-                  float* alpha, std::int64_t ld, std::int64_t free, float fixed, std::int64_t updates, Draws draws) {
+                  float* user_dual, std::int64_t ld, std::int64_t free, float fixed, std::int64_t updates,
+                  Draws draws) {
   auto fetch = [&](std::int64_t t, const Comparison& at) {
     const std::int32_t* items = s.item.data() + s.start[at.user];
-    __builtin_prefetch(alpha + t, 1);
+    __builtin_prefetch(user_dual + t, 1);
     fetch_row<true>(U + at.user * ld, ld);
     fetch_row<false>(V + items[at.winner] * ld, ld);
     fetch_row<false>(V + items[at.loser] * ld, ld);
@@ -73,8 +74,8 @@ void user_updates(const Loss&, const Store& s, const Numbering& number, const fl
     }
     float bias = vj[free] - vk[free];
     double xx = std::max(0.0, (double{sum(norm)} - double{bias} * bias) / p[at.user]);
-    double before = alpha[t], after = Loss::step(before, sum(margin), xx, number.weight(at.user, t));
-    alpha[t] = static_cast<float>(after);
+    double before = user_dual[t], after = Loss::step(before, sum(margin), xx, number.weight(at.user, t));
+    user_dual[t] = static_cast<float>(after);
     // The bias column of U is fixed: what the vector update adds to it is taken out again.
     Lanes delta = splat(static_cast<float>((after - before) / p[at.user]));
     for (std::int64_t k = 0; k < ld; k += kLanes) store(u + k, load(u + k) + delta * (load(vj + k) - load(vk + k)));
@@ -84,11 +85,11 @@ void user_updates(const Loss&, const Store& s, const Numbering& number, const fl
 
 template <class Loss>
 void item_updates(const Loss&, const Store& s, const Numbering& number, const ItemRidge& ridge, const float* U,
-                  const float* uu, float* V, float* beta, std::int64_t updates, Draws draws) {
+                  const float* uu, float* V, float* item_dual, std::int64_t updates, Draws draws) {
   const std::int64_t ld = ridge.ld, free = ridge.free;
   auto fetch = [&](std::int64_t t, const Comparison& at) {
     const std::int32_t* items = s.item.data() + s.start[at.user];
-    __builtin_prefetch(beta + t, 1);
+    __builtin_prefetch(item_dual + t, 1);
     fetch_row<false>(U + at.user * ld, ld);
     fetch_row<true>(V + items[at.winner] * ld, ld);
     fetch_row<true>(V + items[at.loser] * ld, ld);
@@ -102,8 +103,8 @@ void item_updates(const Loss&, const Store& s, const Numbering& number, const It
     for (std::int64_t c = 0; c < ld; c += kLanes) margin += load(u + c) * (load(vj + c) - load(vk + c));
     float one = u[free] * u[free];
     double xx = uu[at.user] * (1.0 / ridge.q[j] + 1.0 / ridge.q[k]) + one * (1.0 / ridge.beta[j] + 1.0 / ridge.beta[k]);
-    double before = beta[t], after = Loss::step(before, sum(margin), xx, number.weight(at.user, t));
-    beta[t] = static_cast<float>(after);
+    double before = item_dual[t], after = Loss::step(before, sum(margin), xx, number.weight(at.user, t));
+    item_dual[t] = static_cast<float>(after);
     float change = static_cast<float>(after - before);
     float bj = vj[free] + change * u[free] / ridge.beta[j], bk = vk[free] - change * u[free] / ridge.beta[k];
     Lanes dj = splat(change / ridge.q[j]), dk = splat(change / ridge.q[k]);
@@ -128,42 +129,42 @@ void in_parallel(const DualOptions& options, Updates&& run) {
 }
 
 template <class Loss>
-HalfReport sdca_items(const Loss& loss, const Store& s, const ItemRidge& ridge, const float* U, float* V, float* beta,
-                      const DualOptions& options) {
+HalfReport sdca_items(const Loss& loss, const Store& s, const ItemRidge& ridge, const float* U, float* V,
+                      float* item_dual, const DualOptions& options) {
   const std::int64_t ld = ridge.ld;
   const int n_threads = options.n_threads;
   Numbering number(s, options.user_weight);
   std::vector<float> uu(s.n_users);
   for (std::int64_t i = 0; i < s.n_users; ++i) uu[i] = static_cast<float>(inner(U + i * ld, U + i * ld, ridge.free));
   HalfReport report;
-  rebuild_items(s, number, beta, ridge, U, V, n_threads);
-  shrink_item_duals(loss, s, number, ridge, V, beta, n_threads);
-  report.gap_before = duality_gap<Loss>(s, number, U, V, ld, beta, n_threads);
+  rebuild_items(s, number, item_dual, ridge, U, V, n_threads);
+  shrink_item_duals(loss, s, number, ridge, V, item_dual, n_threads);
+  report.gap_before = duality_gap<Loss>(s, number, U, V, ld, item_dual, n_threads);
   in_parallel(options, [&](std::int64_t updates, Draws draws) {
-    item_updates(loss, s, number, ridge, U, uu.data(), V, beta, updates, draws);
+    item_updates(loss, s, number, ridge, U, uu.data(), V, item_dual, updates, draws);
   });
-  rebuild_items(s, number, beta, ridge, U, V, n_threads);
-  report.gap = duality_gap<Loss>(s, number, U, V, ld, beta, n_threads);
+  rebuild_items(s, number, item_dual, ridge, U, V, n_threads);
+  report.gap = duality_gap<Loss>(s, number, U, V, ld, item_dual, n_threads);
   report.loss = loss_at(loss, s, options.user_weight, U, V, ld, n_threads);
   report.ridge = ridge.half_square(V, s.n_items);
   return report;
 }
 
 template <class Loss>
-HalfReport sdca_users(const Loss& loss, const Store& s, const float* p, const float* V, float* U, float* alpha,
+HalfReport sdca_users(const Loss& loss, const Store& s, const float* p, const float* V, float* U, float* user_dual,
                       std::int64_t ld, std::int64_t free, const DualOptions& options) {
   const int n_threads = options.n_threads;
   Numbering number(s, options.user_weight);
   HalfReport report;
-  rebuild_users(s, number, alpha, p, V, U, ld, free, n_threads);
-  shrink_user_duals(loss, s, number, p, V, U, alpha, ld, free, n_threads);
-  report.gap_before = duality_gap<Loss>(s, number, U, V, ld, alpha, n_threads);
+  rebuild_users(s, number, user_dual, p, V, U, ld, free, n_threads);
+  shrink_user_duals(loss, s, number, p, V, U, user_dual, ld, free, n_threads);
+  report.gap_before = duality_gap<Loss>(s, number, U, V, ld, user_dual, n_threads);
   const float fixed = s.n_users ? U[free] : 0;
   in_parallel(options, [&](std::int64_t updates, Draws draws) {
-    user_updates(loss, s, number, p, V, U, alpha, ld, free, fixed, updates, draws);
+    user_updates(loss, s, number, p, V, U, user_dual, ld, free, fixed, updates, draws);
   });
-  rebuild_users(s, number, alpha, p, V, U, ld, free, n_threads);
-  report.gap = duality_gap<Loss>(s, number, U, V, ld, alpha, n_threads);
+  rebuild_users(s, number, user_dual, p, V, U, ld, free, n_threads);
+  report.gap = duality_gap<Loss>(s, number, U, V, ld, user_dual, n_threads);
   report.loss = loss_at(loss, s, options.user_weight, U, V, ld, n_threads);
   for (std::int64_t i = 0; i < s.n_users; ++i) report.ridge += 0.5 * p[i] * inner(U + i * ld, U + i * ld, free);
   return report;

@@ -158,13 +158,14 @@ def accuracy_of_scores(
     if (r := test.levels) is not None:
         if min_gap is not None and test.ratings is None:
             raise no_gaps
-        ordered, total = core.count_ordered(
+        ordered, total = np.empty(test.n_users, np.int64), np.empty(test.n_users, np.int64)
+        core.count_ordered(
             row_starts(r.user, test.n_users), r.rating, scores(r.user, r.item), min_gap or 0.0,
-            n_threads,
+            ordered, total, n_threads,
         )  # fmt: skip
-        if not total:
+        if not total.any():
             raise nothing
-        return float(ordered / total)
+        return int(ordered.sum()) / int(total.sum())
     pairs = test.pairs()
     if min_gap is not None:
         if pairs.gap is None:
