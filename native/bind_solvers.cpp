@@ -1,4 +1,4 @@
-// Binds the solvers: steps of Newton's method, halves of dual coordinate descent, passes of stochastic gradient descent.
+// Binds the solvers: steps of Newton's method, halves of dual coordinate descent, passes of stochastic descent.
 #include <nanobind/stl/tuple.h>
 
 #include <tuple>

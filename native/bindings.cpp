@@ -1,4 +1,4 @@
-// The core as a Python module: plain functions on arrays. Only the files bind_*.cpp, border.hpp and this one know Python.
+// The core as a Python module: plain functions on arrays. Only this, bind_*.cpp and border.hpp know Python.
 #include "bindings.hpp"
 
 #include <nanobind/stl/string.h>

@@ -1,5 +1,5 @@
-// Where Python's arguments come in. An array gives its data only to a check that names it, and is never converted: a copy
-// would cost memory and, of an output, lose the result.
+// Where Python's arguments come in. An array gives its data only to a check that names it, and is never converted: a
+// copy would cost memory and, of an output, lose the result.
 //
 //   sized      so many numbers
 //   rows       a factor: so many rows, each a whole number of cache lines
@@ -8,9 +8,9 @@
 //   starts     where rows begin in a column: from 0 to its end, never falling
 //   between    a number within limits
 //
-// An array of another type, or that is strided, or an output that is read-only, is a TypeError; a code out of range is an
-// IndexError; all else is a ValueError. Every message is one sentence with the argument's name, what it is and what it
-// must be. Nothing here needs the interpreter once the arguments are read.
+// An array of another type, or that is strided, or an output that is read-only, is a TypeError; a code out of range is
+// an IndexError; all else is a ValueError. Every message is one sentence with the argument's name, what it is and what
+// it must be. Nothing here needs the interpreter once the arguments are read.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -157,8 +157,8 @@ inline const std::int32_t* coded(const In<std::int32_t>& array, std::int64_t siz
   return codes;
 }
 
-inline constexpr std::int32_t kOrUnknown =
-    std::numeric_limits<std::int32_t>::min();  // any negative code is allowed too
+// The lowest code where any negative one stands for something unknown.
+inline constexpr std::int32_t kOrUnknown = std::numeric_limits<std::int32_t>::min();
 
 inline const std::int32_t* in_order(const std::int32_t* codes, std::int64_t size, const char* name) {
   std::int64_t falls = 0;

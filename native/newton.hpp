@@ -28,8 +28,8 @@ struct StepOptions {
   int n_threads = 1;
 };
 
-// The loss after a step, and from before it the Newton decrement 1/2 g . H^-1 g, which is how much the quadratic model of
-// the half says there was to gain.
+// The loss after a step, and from before it the Newton decrement 1/2 g . H^-1 g, which is how much the quadratic model
+// of the half says there was to gain.
 struct StepReport {
   double loss = 0, decrement = 0;
 

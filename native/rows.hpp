@@ -9,8 +9,8 @@
 //
 // All sums are in single precision: those of dots() over a row's columns, those of combine() over all the rows given,
 // which may be every user of an item. For n of them the error is about sqrt(n) roundings of the sum of magnitudes, 2e-5
-// of it for 100,000. That is enough for slopes and directions, whose worth a line search then checks by losses summed in
-// double.
+// of it for 100,000. That is enough for slopes and directions, whose worth a line search then checks by losses summed
+// in double.
 #pragma once
 
 #include <algorithm>

@@ -240,8 +240,8 @@ inline void count_sorting(const double* value, const float* key, std::int64_t n,
 
 }  // namespace detail
 
-// For every row, over its pairs whose values differ by at least min_gap (and by more than 0): how many there are, and in
-// how many the larger value has the strictly larger key.
+// For every row, over its pairs whose values differ by at least min_gap (and by more than 0): how many there are, and
+// in how many the larger value has the strictly larger key.
 inline void count_ordered(const std::int64_t* start, std::int64_t n_rows, const double* value, const float* key,
                           double min_gap, std::int64_t* ordered, std::int64_t* total, int n_threads) {
   constexpr std::int64_t kLong = 32;  // from here on sorting is faster
