@@ -20,7 +20,8 @@ from smoke import sized
 
 import rather
 from rather.native import core
-from rather.solving.problem import Problem, scales
+from rather.solving.problem import Problem
+from rather.solving.scales import scales
 
 RANK = 100
 
@@ -33,7 +34,9 @@ def main() -> None:
     comparisons = rather.Comparisons.from_ratings(tables.rating_split("ml-1m", 100, seed=0)[0])
     store = comparisons.store
     model = rather.AltSVM(rank=RANK, n_threads=threads, max_iter=2, exposure=False).fit(comparisons)
-    scaled, _ = scales(store, user_power=model.user_power, item_power=model.item_power, balance=comparisons.balance)
+    scaled, _ = scales(
+        store, user_power=model.user_power, item_power=model.item_power, balance=comparisons.source.balance
+    )
     problem = Problem(store, rank=RANK, loss=model.loss, bias=True, scales=scaled, n_threads=threads)
     problem.set_reg(model.reg_, model.bias_reg_)
     problem.U[:], problem.V[:] = model.U_, model.V_

@@ -84,7 +84,7 @@ def from_pairs(train: Any, test: Any) -> Timed:
     def judge(model: Any, record: dict[str, float]) -> bool:
         nonlocal judging
         began = time.perf_counter()
-        reached = rather.precision(model, test, k=10, exclude=train) >= TARGET
+        reached = bool(rather.precision(model, test, k=10, exclude=train) >= TARGET)
         judging += time.perf_counter() - began
         return reached
 
