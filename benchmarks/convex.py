@@ -9,11 +9,11 @@ square root of 2).
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
 
-from common import ratings, report
+import bench
+from smoke import sized
 
 import rather
 
@@ -21,9 +21,11 @@ LOSSES = ("squared_hinge", "logistic", "hinge")
 
 
 def main() -> None:
+    line = bench.parser(__doc__)
+    line.add_argument("data", nargs="*", metavar="NAME", default=sized(["ml-100k", "ml-1m"], smoke=["ml-100k"]))
     rows: list[dict[str, Any]] = []
-    for name in sys.argv[1:] or ["ml-100k", "ml-1m"]:
-        comparisons = rather.Comparisons.from_ratings(ratings(name))
+    for name in line.parse_args().data:
+        comparisons = rather.Comparisons.from_ratings(bench.ratings(name))
         comparisons.store  # noqa: B018 - built before the clock starts
         for loss in LOSSES:
             free = measured(rows, name, comparisons, rather.Convex(loss=loss, exposure=False))
@@ -31,7 +33,7 @@ def main() -> None:
             measured(rows, name, comparisons, rather.Convex(lam=lam, loss=loss, exposure=False))
             measured(rows, name, comparisons, rather.AltSVM(rank=64, loss=loss, exposure=False))
             measured(rows, name, comparisons, rather.AltSVM(rank="auto", loss=loss, exposure=False))
-    report("convex", rows)
+    bench.report("convex", rows)
 
 
 def measured(rows: list[dict[str, Any]], name: str, comparisons: rather.Comparisons, model: Any) -> Any:

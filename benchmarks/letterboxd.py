@@ -8,31 +8,29 @@ NDCG@10 is computed on stars (half-stars / 2), so that gains are on the scale of
 from __future__ import annotations
 
 import time
+from typing import Any
 
-from common import peak_megabytes, ratings, report
+import bench
+import tables
 
 import rather
 
 
 def main() -> None:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    rows = []
+    bench.parser(__doc__).parse_args()
+    rows: list[dict[str, Any]] = []
     began = last = time.perf_counter()
 
     def lap(step: str, what: str) -> None:
         nonlocal last
         now = time.perf_counter()
         rows.append(
-            {"step": step, "seconds": now - last, "total": now - began, "peak MB": peak_megabytes(), "what": what}
+            {"step": step, "seconds": now - last, "total": now - began, "peak MB": bench.peak_megabytes(), "what": what}
         )
         last = now
 
-    frame = ratings("letterboxd")
-    stars = pc.divide(frame["rating"].cast(pa.float32()), 2)
-    frame = frame.set_column(frame.column_names.index("rating"), "rating", stars)
-    lap("read", what="19,375,449 ratings")
+    frame = tables.ratings("letterboxd")
+    lap("read", what=f"{frame.num_rows:,} ratings")
     train, test = rather.split_ratings(frame, per_user=100, seed=0)
     lap("split", what=f"{train.num_rows:,} for training")
     comparisons = rather.Comparisons.from_ratings(train)
@@ -40,7 +38,7 @@ def main() -> None:
     model = rather.AltSVM(rank=100).fit(comparisons)
     lap("fit", what=f"{len(model.history_)} rounds")
     lap("evaluate", what=f"NDCG@10 {rather.ndcg(model, test, k=10):.4f}")
-    report("letterboxd", rows)
+    bench.report("letterboxd", rows)
 
 
 if __name__ == "__main__":

@@ -2,29 +2,32 @@
 
     python benchmarks/objective.py
 
-Primal-CR++ needs about 5.4 seconds a round on two threads of the machine whose yardstick is in common.py, and ten
-rounds.
+Primal-CR++ (external: not measured here) needs about 5.4 seconds a round on two threads of the machine whose yardstick
+is in bench.py, and ten rounds.
 """
 
 from __future__ import annotations
 
 import time
+from typing import Any
 
+import bench
 import numpy as np
-from common import AUTHORS_YARDSTICK, ratings, report, yardstick
+import tables
+from smoke import sized
 
 import rather
 
 TARGET = 8.07e6
-PRIMAL_CR = 54.0
 
 
 def main() -> None:
-    train, _ = rather.split_ratings(ratings("ml-1m"), per_user=100, seed=0)
-    rows = []
+    bench.parser(__doc__).parse_args()
+    train, _ = tables.rating_split("ml-1m", 100, seed=0)
+    rows: list[dict[str, Any]] = []
     for start in ("spectral", "uniform"):
         times = []
-        for _ in range(5):
+        for _ in range(sized(5, smoke=1)):
             comparisons = rather.Comparisons.from_ratings(train)
             model = rather.AltSVM.plain(
                 solver="newton", start=start, reg=2000.0, n_threads=2, max_iter=60, tol=0,
@@ -33,17 +36,12 @@ def main() -> None:
             began = time.perf_counter()
             model.fit(comparisons)
             times.append(time.perf_counter() - began)
-        seconds, here = float(np.median(times)), yardstick()
-        rows.append(
-            {
-                "start": start,
-                "objective": model.history_[-1]["objective"],
-                "rounds": len(model.history_),
-                "seconds": seconds,
-                "Primal-CR++, scaled by the yardstick / ours": PRIMAL_CR * here / AUTHORS_YARDSTICK / seconds,
-            }
-        )
-    report("objective", rows)
+        last, seconds = model.history_[-1], float(np.median(times))
+        rows.append({
+            "who": f"ours, {start} start", "objective": last["objective"], "rounds": last["round"], "seconds": seconds
+        })  # fmt: skip
+    rows.append(bench.PRIMAL_CR.row(bench.yardstick()))
+    bench.report("objective", rows)
 
 
 if __name__ == "__main__":

@@ -11,35 +11,44 @@ subtract, two adds), each of which takes the place of a fused multiply-add.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 
+import bench
 import numpy as np
-from common import median_seconds, ratings, report
+import tables
+from smoke import sized
 
 import rather
 from rather.native import core
+from rather.solving.problem import Problem
+from rather.solving.scales import scales
+
+RANK = 100
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=1)
-    threads = parser.parse_args().threads
+    options = bench.parser(__doc__)
+    options.add_argument("--threads", type=int, default=1)
+    threads = options.parse_args().threads
 
-    train, _ = rather.split_ratings(ratings("ml-1m"), per_user=100, seed=0)
-    comparisons = rather.Comparisons.from_ratings(train)
-    model = rather.AltSVM(rank=100, n_threads=threads, max_iter=2).fit(comparisons)
-    problem = model._problem(comparisons.store, model._scales(comparisons)[0])
+    comparisons = rather.Comparisons.from_ratings(tables.rating_split("ml-1m", 100, seed=0)[0])
+    store = comparisons.store
+    model = rather.AltSVM(rank=RANK, n_threads=threads, max_iter=2, exposure=False).fit(comparisons)
+    scaled, _ = scales(
+        store, user_power=model.user_power, item_power=model.item_power, balance=comparisons.source.balance
+    )
+    problem = Problem(store, rank=RANK, loss=model.loss, bias=True, scales=scaled, n_threads=threads)
+    problem.set_reg(model.reg_, model.bias_reg_)
     problem.U[:], problem.V[:] = model.U_, model.V_
     problem.refresh()
-    store, ld = comparisons.store, problem.V.shape[1]
+    ld = problem.V.shape[1]
     entries, pairs = store.n_entries, store.n_comparisons
     row_bytes, row_flops, loss_flops, curvature_flops = 4 * ld, 2 * ld, 2 * 6, 2 * 4
     out, scalars = np.zeros_like(problem.V), np.empty_like(problem.m)
 
     flops = core.most_flops(threads)
     from_cache = core.most_bytes(threads, problem.V.nbytes)
-    from_memory = core.most_bytes(threads, 256 << 20)
+    from_memory = core.most_bytes(threads, sized(256, smoke=4) << 20)
     print(f"{threads} threads: {flops / 1e9:.0f} GFLOP/s, {from_cache / 1e9:.0f} GB/s from an array the size of V, "
           f"{from_memory / 1e9:.0f} GB/s from memory")  # fmt: skip
 
@@ -64,7 +73,7 @@ def main() -> None:
         on_pairs = pairs * (losses * loss_flops + products * curvature_flops)
         arithmetic = (row_passes * entries * row_flops + on_pairs) / flops
         reading = row_passes * entries * row_bytes / from_cache
-        took = median_seconds(run, 15)
+        took = bench.median_seconds(run, 15)
         rows.append(
             {
                 "pass": name,
@@ -75,7 +84,7 @@ def main() -> None:
                 "share of the limit": max(arithmetic, reading) / took,
             }
         )
-    report(f"passes-{threads}", rows)
+    bench.report(f"passes-{threads}", rows)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """rather beside what one would otherwise install, live, on the same data and cores. Needs the bench extra.
 
-    python benchmarks/peers.py clicks      # binarised MovieLens 1M, a tenth of each user's clicks held out
-    python benchmarks/peers.py ranking     # one ranking of 300 items from a million votes
+    python benchmarks/peers.py clicks           # binarised MovieLens 1M, a tenth of each user's clicks held out
+    python benchmarks/peers.py ranking          # one ranking of 300 items from a million votes
+    python benchmarks/peers.py --tune NAME      # where the settings marked tuned come from; NAME as in GRIDS
 
-Every contender has a process of its own: from the same table in memory to its own form of the data (``prepare``), to a
-fitted model (``fit``), and the most memory held. implicit's ALS is run with plain settings, and once more with the
-regularisation and alpha that did best on held-out training clicks.
+Every contender has a process of its own: from the same table in memory to its own form of the data (``prepare``: codes
+of the ids, and for ours the drawing of unseen items, which others do as they fit), to a fitted model (``fit``), and the
+most memory held. Ours have the library's defaults. Others have a row with plain settings, and one with those of a small
+grid that did best, by precision@10, on a tenth of the training clicks held out. The authors' time is external: it was
+not measured here.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import os
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as implicit asks for; before numpy is loaded
 
-import argparse
+import itertools
 import json
 import subprocess
 import sys
@@ -24,42 +27,47 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import bench
 import numpy as np
-from common import AUTHORS_YARDSTICK, peak_megabytes, ratings, report
+import others
+import smoke
+import tables
+from others import Timed, timed
+from scipy.special import expit
+from scipy.stats import spearmanr
+from smoke import sized
 
 import rather
-from rather.models.factors import FactorModel, with_bias
 
 THREADS = 2
-AT = (1, 2, 5, 10, 100)
-TARGET, AUTHORS_SECONDS = (
-    0.218,
-    163.0,
-)  # precision@10 of the authors' program on 30 million pairs, and its time, 2 threads
-Timed = tuple[float, float, Any]  # seconds to prepare, to fit, and the model
-
-
-class Factors(FactorModel):
-    """Somebody else's factors, to be judged like ours."""
-
-    def __init__(self, data: rather.Comparisons, users: Any, items: Any, bias: Any = 0.0) -> None:
-        self._set_data(data)
-        self._set_factors(*with_bias(users, items, bias), users.shape[1])
-
-
-def timed(prepare: Callable[[], Any], fit: Callable[[Any], Any]) -> Timed:
-    began = time.perf_counter()
-    data = prepare()
-    prepared = time.perf_counter()
-    model = fit(data)
-    return prepared - began, time.perf_counter() - prepared, model
-
+TARGET = sized(0.218, smoke=0.01)  # precision@10 of the authors' program on 30 million pairs
+DRAWN = sized(5000, smoke=100)
+SLOW = 10.0  # seconds from which on one run is enough
 
 # -- clicks -----------------------------------------------------------------------------------------------------------
 
+GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
+    "implicit ALS": {"regularization": (10.0, 30.0, 100.0), "alpha": (1.0, 3.0, 10.0)},
+    "implicit BPR": {"learning_rate": (0.003, 0.01), "regularization": (0.003, 0.01, 0.03), "iterations": (30, 100)},
+    "lightfm WARP": {"epochs": (30,), "learning_rate": (0.02, 0.05), "max_sampled": (10, 50)},
+}
+
 
 def clicks_table() -> tuple[Any, Any]:
-    return rather.split_clicks(ratings("ml-1m").select(["user", "item"]), test=0.1, seed=0)
+    train, test = tables.click_split("ml-1m", seed=0)
+    return train, test
+
+
+def tune(family: str) -> None:
+    """Every setting of a family's grid, judged on training clicks that were held out."""
+    learn, held = rather.split_clicks(clicks_table()[0], test=0.1, seed=1)
+    rows = []
+    for values in itertools.product(*GRIDS[family].values()):
+        settings = dict(zip(GRIDS[family], values, strict=True))
+        _, seconds, model = others.FAMILIES[family](**settings)(learn, 0, THREADS)
+        rows.append({**settings, "precision@10": rather.precision(model, held, k=10, exclude=learn), "fit": seconds})
+        print(rows[-1], flush=True)
+    bench.report(f"peers-tune-{family.replace(' ', '-')}", sorted(rows, key=lambda row: -row["precision@10"]))
 
 
 def from_unseen(train: Any, test: Any) -> Timed:
@@ -76,103 +84,67 @@ def from_pairs(train: Any, test: Any) -> Timed:
     def judge(model: Any, record: dict[str, float]) -> bool:
         nonlocal judging
         began = time.perf_counter()
-        reached = rather.precision(model, test, k=10, exclude=train) >= TARGET
+        reached = bool(rather.precision(model, test, k=10, exclude=train) >= TARGET)
         judging += time.perf_counter() - began
         return reached
 
-    plain = {"rank": 100, "reg": 1000.0, "bias": False, "item_power": 0.0, "tol": 0.0, "n_threads": THREADS}
+    plain: dict[str, Any] = {"rank": 100, "reg": 1000.0, "bias": False, "item_power": 0.0, "tol": 0.0}
     prepare, fit, model = timed(
-        lambda: rather.Comparisons.from_clicks(train, per_user=5000),
-        lambda data: rather.AltSVM(callback=judge, **plain).fit(data),
+        lambda: rather.Comparisons.from_clicks(train, per_user=DRAWN),
+        lambda data: rather.AltSVM(callback=judge, n_threads=THREADS, **plain).fit(data),
     )
     return prepare, fit - judging, model
 
 
-def matrix(data: rather.Comparisons) -> tuple[rather.Comparisons, Any]:
-    """The clicks as a sparse matrix; that ids are codes already is not counted."""
-    import scipy.sparse
-
-    clicks = data.clicks
-    assert clicks is not None
-    ones = np.ones(len(clicks.user), np.float32)
-    return data, scipy.sparse.csr_matrix((ones, (clicks.user, clicks.item)), (data.n_users, data.n_items))
+def other(family: str, settings: dict[str, Any]) -> Callable[[Any, Any], Timed]:
+    return lambda train, test: others.FAMILIES[family](**settings)(train, 0, THREADS)
 
 
-def implicit_model(kind: str, **settings: Any) -> Callable[[Any, Any], Timed]:
-    def run(train: Any, test: Any) -> Timed:
-        import implicit
-
-        def fit(prepared: tuple[rather.Comparisons, Any]) -> Factors:
-            data, X = prepared
-            made = getattr(implicit.cpu, kind)
-            name = {"als": "AlternatingLeastSquares", "bpr": "BayesianPersonalizedRanking"}[kind]
-            model = getattr(made, name)(num_threads=THREADS, random_state=0, **settings)
-            model.fit(X, show_progress=False)
-            return Factors(data, model.user_factors, model.item_factors)
-
-        data = rather.Comparisons.from_clicks(train, unseen=1)
-        return timed(lambda: matrix(data), fit)
-
-    return run
-
-
-def lightfm_model(loss: str) -> Callable[[Any, Any], Timed]:
-    def run(train: Any, test: Any) -> Timed:
-        import lightfm
-
-        def fit(prepared: tuple[rather.Comparisons, Any]) -> Factors:
-            data, X = prepared
-            model = lightfm.LightFM(no_components=64, loss=loss, random_state=0)
-            model.fit(X, epochs=30, num_threads=THREADS)
-            bias, items = model.get_item_representations()
-            return Factors(data, model.get_user_representations()[1], items, bias)
-
-        data = rather.Comparisons.from_clicks(train, unseen=1)
-        return timed(lambda: matrix(data), fit)
-
-    return run
-
-
-def implicit_als(regularization: float, alpha: float) -> Callable[[Any, Any], Timed]:
-    return implicit_model("als", factors=64, regularization=regularization, alpha=alpha)
-
-
+PAIRS = "rather AltSVM, 5,000 drawn pairs a user, to precision@10 .218"
 CLICKS: dict[str, Callable[[Any, Any], Timed]] = {
     "rather AltSVM, each click against unseen items": from_unseen,
-    "rather AltSVM, 5,000 drawn pairs a user, to precision@10 .218": from_pairs,
-    "implicit ALS, 64 factors, regularization 10, alpha 1": implicit_als(10, 1),
-    "implicit ALS, 64 factors, regularization 30, alpha 3": implicit_als(30, 3),
-    "implicit BPR, 100 factors": implicit_model("bpr", factors=100),
-    "lightfm WARP, 64 components, 30 epochs": lightfm_model("warp"),
-    "lightfm BPR, 64 components, 30 epochs": lightfm_model("bpr"),
-}  # fmt: skip
+    PAIRS: from_pairs,
+    **{
+        f"{family}, {kind}": other(family, settings[family])
+        for family in others.FAMILIES
+        for kind, settings in (("plain", others.PLAIN), ("tuned", others.TUNED))
+    },
+}
 
 
 def run_clicks(name: str) -> dict[str, Any]:
     train, test = clicks_table()
     prepare, fit, model = CLICKS[name](train, test)
-    held = peak_megabytes()
-    precision = {f"precision@{k}": rather.precision(model, test, k=k, exclude=train) for k in AT}
-    return {"prepare": prepare, "fit": fit, "both": prepare + fit, "peak MB": held, **precision}
+    held = bench.peak_megabytes()
+    judged = tables.precisions(model, train, test)
+    return {"prepare": prepare, "fit": fit, "seconds": prepare + fit, "peak MB": held, **judged}
 
 
 # -- one ranking ------------------------------------------------------------------------------------------------------
 
 
-def votes() -> tuple[rather.World, dict[str, Any]]:
-    world = rather.simulate(n_users=10_000, n_items=300, rank=3, per_user=100, seed=0)
-    return world, world.comparisons.to_frame("dict")
+def votes() -> tuple[Any, dict[str, Any]]:
+    """Items of normal quality, a million pairs of them, and who wins each by the Bradley-Terry model."""
+    rng = np.random.default_rng(0)
+    n_items, n = 300, sized(1_000_000, smoke=30_000)
+    quality = rng.standard_normal(n_items)
+    j = rng.integers(0, n_items, n)
+    k = (j + rng.integers(1, n_items, n)) % n_items
+    first = rng.random(n) < expit(quality[j] - quality[k])
+    names = np.array([f"item {index}" for index in range(n_items)], dtype=object)
+    winner, loser = names[np.where(first, j, k)], names[np.where(first, k, j)]
+    return dict(zip(names, quality, strict=True)), {"user": np.arange(n) // 100, "winner": winner, "loser": loser}
 
 
-def ours_of_all(frame: dict[str, Any], items: Any) -> Timed:
+def ours_of_all(frame: dict[str, Any]) -> Timed:
     prepare, fit, model = timed(
         lambda: rather.Comparisons.from_frame(frame),
         lambda data: rather.Global(loss="logistic", n_threads=THREADS).fit(data),
     )
-    return prepare, fit, model.item_bias_
+    return prepare, fit, dict(zip(model.items_, model.item_bias_, strict=True))
 
 
-def evalica_of_all(frame: dict[str, Any], items: Any) -> Timed:
+def evalica_of_all(frame: dict[str, Any]) -> Timed:
     import evalica
 
     won = [evalica.Winner.X] * len(frame["winner"])
@@ -180,20 +152,22 @@ def evalica_of_all(frame: dict[str, Any], items: Any) -> Timed:
         lambda: (list(frame["winner"]), list(frame["loser"])),
         lambda data: evalica.bradley_terry(*data, won, limit=10_000),
     )
-    return prepare, fit, np.log(np.maximum(np.array([result.scores[name] for name in items]), 1e-300))
+    return prepare, fit, {name: np.log(max(score, 1e-300)) for name, score in dict(result.scores).items()}
 
 
-def choix_of_all(frame: dict[str, Any], items: Any) -> Timed:
+def choix_of_all(frame: dict[str, Any]) -> Timed:
     import choix
 
+    items = sorted({*frame["winner"], *frame["loser"]})
     index = {name: n for n, name in enumerate(items)}
-    return timed(
+    prepare, fit, strength = timed(
         lambda: [(index[w], index[x]) for w, x in zip(frame["winner"], frame["loser"], strict=True)],
         lambda data: choix.ilsr_pairwise(len(items), data, alpha=0.01),
     )
+    return prepare, fit, dict(zip(items, strength, strict=True))
 
 
-RANKING: dict[str, Callable[[dict[str, Any], Any], Timed]] = {
+RANKING: dict[str, Callable[[dict[str, Any]], Timed]] = {
     "rather Global, logistic": ours_of_all,
     "evalica bradley_terry": evalica_of_all,
     "choix ilsr_pairwise": choix_of_all,
@@ -201,15 +175,15 @@ RANKING: dict[str, Callable[[dict[str, Any], Any], Timed]] = {
 
 
 def run_ranking(name: str) -> dict[str, Any]:
-    world, frame = votes()
-    items = world.comparisons.items
-    prepare, fit, strength = RANKING[name](frame, items)
-    held = peak_megabytes()
-    p = world.comparisons.pairs()
-    margin = np.asarray(strength, np.float64)[p.winner] - np.asarray(strength, np.float64)[p.loser]
+    quality, frame = votes()
+    prepare, fit, strength = RANKING[name](frame)
+    held = bench.peak_megabytes()
+    won, lost = (np.array([strength[item] for item in frame[side]], np.float64) for side in ("winner", "loser"))
+    rank = spearmanr([quality[item] for item in strength], list(strength.values())).statistic
     return {
-        "prepare": prepare, "fit": fit, "both": prepare + fit, "peak MB": held,
-        "likelihood": float(-np.logaddexp(0, -margin).mean()), "votes it agrees with": float((margin > 0).mean()),
+        "prepare": prepare, "fit": fit, "seconds": prepare + fit, "peak MB": held,
+        "likelihood": float(-np.logaddexp(0, lost - won).mean()), "votes it agrees with": float((won > lost).mean()),
+        "rank correlation with the truth": float(rank),
     }  # fmt: skip
 
 
@@ -221,37 +195,53 @@ SUITES: dict[str, tuple[dict[str, Any], Callable[[str], dict[str, Any]]]] = {
 }
 
 
+def apart(suite: str, name: str) -> dict[str, Any]:
+    """One contender in a process of its own; with --smoke in this one."""
+    if smoke.ON:
+        return SUITES[suite][1](name)
+    command = [sys.executable, __file__, suite, "--run", name]
+    found: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout.splitlines()[-1])
+    return found
+
+
+def compare(suite: str, repeats: int) -> None:
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in others.runnable(tuple(SUITES[suite][0]))}
+    for _ in range(repeats):
+        for name, runs in found.items():
+            if not runs or runs[0]["seconds"] < SLOW:
+                runs.append(apart(suite, name))
+                print(f"{name}: {runs[-1]['seconds']:.2f} s", file=sys.stderr)
+    rows = [{"who": name, **sorted(runs, key=lambda r: r["seconds"])[len(runs) // 2]} for name, runs in found.items()]
+    if suite == "clicks":
+        rows.append(bench.AUTHORS_ON_CLICKS.row(yardstick_on_all_cores()))
+    bench.report(f"peers-{suite}", rows)
+
+
+def yardstick_on_all_cores() -> float:
+    """In a process without this one's limit on numpy's threads."""
+    free = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    measure = [sys.executable, "-c", "import bench; print(bench.yardstick())", *([smoke.OPTION] if smoke.ON else [])]
+    return float(subprocess.run(measure, check=True, capture_output=True, env=free, cwd=Path(__file__).parent).stdout)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("suite", choices=SUITES)
+    parser = bench.parser(__doc__)
+    parser.add_argument("suite", choices=SUITES, nargs="?", help="(both)")
+    parser.add_argument("--tune", choices=GRIDS, metavar="NAME", help=f"instead: {', '.join(GRIDS)}")
     parser.add_argument(
-        "--repeats", type=int, default=3, help="runs of each, in turns; the one of median time is shown"
-    )
-    parser.add_argument("--run", help=argparse.SUPPRESS)  # one contender, in this process
+        "--repeats", type=int, default=sized(3, smoke=1),
+        help="runs of each, in turns, the one of median time is shown; of what takes longer than ten seconds one",
+    )  # fmt: skip
+    parser.add_argument("--run", metavar="NAME", help="one contender, in this process")
     options = parser.parse_args()
-    contenders, run = SUITES[options.suite]
-    if options.run:
-        warnings.simplefilter("ignore")
-        print(json.dumps(run(options.run)))
-        return
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in contenders}
-    for _ in range(options.repeats):
-        for name in contenders:
-            command = [sys.executable, __file__, options.suite, "--run", name]
-            out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            found[name].append(json.loads(out.splitlines()[-1]))
-            print(f"{name}: {found[name][-1]['both']:.2f} s", file=sys.stderr)
-    medians = {name: sorted(runs, key=lambda r: r["both"])[len(runs) // 2] for name, runs in found.items()}
-    report(f"peers-{options.suite}", [{"who": name, **median} for name, median in medians.items()])
-    if options.suite == "clicks":
-        ours = medians["rather AltSVM, 5,000 drawn pairs a user, to precision@10 .218"]["fit"]
-        free = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
-        measure = [sys.executable, "-c", "from common import yardstick; print(yardstick())"]
-        folder = Path(__file__).parent
-        seconds = float(subprocess.run(measure, check=True, capture_output=True, env=free, cwd=folder).stdout)
-        scale = seconds / AUTHORS_YARDSTICK
-        print(f"the authors' program: {AUTHORS_SECONDS:.0f} s to precision@10 {TARGET}; by the yardstick "
-              f"{scale * AUTHORS_SECONDS:.0f} s here: {scale * AUTHORS_SECONDS / ours:.0f} times our fit")  # fmt: skip
+    warnings.simplefilter("ignore")
+    if options.tune:
+        tune(options.tune)
+    elif options.run:
+        print(json.dumps(SUITES[options.suite][1](options.run)))
+    else:
+        for suite in [options.suite] if options.suite else SUITES:
+            compare(suite, options.repeats)
 
 
 if __name__ == "__main__":

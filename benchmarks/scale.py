@@ -1,16 +1,16 @@
 """Large data on few cores: Netflix size (simulated), every rating of Letterboxd, and how time grows with ratings.
 
 python benchmarks/scale.py netflix        # 480,000 users, 17,770 items, 100 ratings each: 1.9 billion comparisons
-python benchmarks/scale.py letterboxd     # 19.4 million ratings, all used: 3 billion comparisons
+python benchmarks/scale.py letterboxd     # 19.4 million ratings, all used: 4.3 billion comparisons
 python benchmarks/scale.py line           # seconds of a fit against ratings, 1/16 to 1/2 of Netflix size
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 
-from common import peak_megabytes, ratings, report
+import bench
+from smoke import sized
 
 import rather
 
@@ -29,26 +29,32 @@ def fit(name: str, comparisons: rather.Comparisons, threads: int | None) -> dict
         "rounds": len(model.history_),
         "seconds": seconds,
         "microseconds a rating and round": 1e6 * seconds / n_ratings / len(model.history_),
-        "peak MB": peak_megabytes(),
+        "peak MB": bench.peak_megabytes(),
     }
 
 
+PARTS = ("netflix", "letterboxd", "line")
+USERS, ITEMS = sized((480_000, 17_770), smoke=(480, 200))
+
+
 def simulated(n_users: int) -> rather.Comparisons:
-    return rather.simulate(n_users, 17_770, rank=10, per_user=100, levels=5, seed=0).comparisons
+    return rather.simulate(n_users, ITEMS, rank=10, per_user=100, levels=5, seed=0).comparisons
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("netflix", "letterboxd", "line"))
-    parser.add_argument("--threads", type=int)
-    options = parser.parse_args()
-    if options.what == "netflix":
-        rows = [fit("Netflix size, simulated", simulated(480_000), options.threads)]
-    elif options.what == "letterboxd":
-        rows = [fit("Letterboxd, all ratings", rather.Comparisons.from_ratings(ratings("letterboxd")), options.threads)]
-    else:
-        rows = [fit(f"1/{k} of Netflix size", simulated(480_000 // k), options.threads) for k in (16, 8, 4, 2)]
-    report(f"scale-{options.what}", rows)
+    line = bench.parser(__doc__)
+    line.add_argument("what", choices=PARTS, nargs="?", help="(one after the other)")
+    line.add_argument("--threads", type=int)
+    options = line.parse_args()
+    for part in [options.what] if options.what else PARTS:
+        if part == "netflix":
+            rows = [fit("Netflix size, simulated", simulated(USERS), options.threads)]
+        elif part == "letterboxd":
+            comparisons = rather.Comparisons.from_ratings(bench.ratings("letterboxd"))
+            rows = [fit("Letterboxd, all ratings", comparisons, options.threads)]
+        else:
+            rows = [fit(f"1/{k} of Netflix size", simulated(USERS // k), options.threads) for k in (16, 8, 4, 2)]
+        bench.report(f"scale-{part}", rows)
 
 
 if __name__ == "__main__":

@@ -5,24 +5,26 @@ python benchmarks/threads.py [--threads 1 2 4 8 16] [--users 20000]
 
 from __future__ import annotations
 
-import argparse
 import time
+from typing import Any
 
+import bench
 import numpy as np
-from common import report
+import tables
+from smoke import sized
 
 import rather
-from rather.native import threads
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, nargs="+", default=[2**k for k in range(10) if 2**k <= threads(None)])
-    parser.add_argument("--users", type=int, default=20_000)
-    options = parser.parse_args()
-    comparisons = rather.simulate(options.users, 4000, rank=10, per_user=100, levels=5).comparisons
+    line = bench.parser(__doc__)
+    line.add_argument("--threads", type=int, nargs="+", default=[2**k for k in range(10) if 2**k <= tables.cores()])
+    line.add_argument("--users", type=int, default=sized(20_000, smoke=100))
+    options = line.parse_args()
+    comparisons = rather.simulate(options.users, sized(4000, smoke=200), rank=10, per_user=100, levels=5).comparisons
     len(comparisons)
-    rows, first = [], None
+    rows: list[dict[str, Any]] = []
+    first: rather.AltSVM | None = None
     for n_threads in options.threads:
         times = []
         for _ in range(3):
@@ -40,7 +42,7 @@ def main() -> None:
                 "same bits as the first": same,
             }
         )
-    report("threads", rows)
+    bench.report("threads", rows)
 
 
 if __name__ == "__main__":

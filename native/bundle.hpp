@@ -23,9 +23,9 @@ struct BundleOptions {
 };
 
 struct BundleReport {
-  double loss = 0, ridge = 0, gap = 0;  // at the best point; the gap is how much less the minimum can be at most
+  double loss = 0, gap = 0;  // at the best point; the gap is how much less the minimum can be at most
 
-  void operator+=(const BundleReport& other) { loss += other.loss, ridge += other.ridge, gap += other.gap; }
+  void operator+=(const BundleReport& other) { loss += other.loss, gap += other.gap; }
 };
 
 class Bundle {
@@ -53,7 +53,7 @@ class Bundle {
       float* a = planes_.data() + count_ * size_;
       double loss = oracle(trial_.data(), a), ridge = 0.5 * dot(trial_.data(), trial_.data());
       if (count_ == 1 || loss + ridge < best_value) {
-        best.loss = loss, best.ridge = ridge, best_value = loss + ridge;
+        best.loss = loss, best_value = loss + ridge;
         std::copy_n(trial_.data(), size_, x);
       }
       best.gap = best_value - dual;

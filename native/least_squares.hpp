@@ -9,6 +9,7 @@
 #include <cmath>
 #include <vector>
 
+#include "dense.hpp"
 #include "passes.hpp"
 
 namespace rather {
@@ -54,15 +55,10 @@ class RowRegression {
   // w <- gram^-1 w by Cholesky's method.
   void solve() {
     const std::int64_t p = r_.columns;
+    cholesky(gram_.data(), p, [](std::int64_t, double, double rest) { return std::sqrt(rest); });
     for (std::int64_t k = 0; k < p; ++k) {
-      double* row = gram_.data() + k * p;
-      for (std::int64_t l = 0; l <= k; ++l) {
-        double rest = row[l];
-        for (std::int64_t t = 0; t < l; ++t) rest -= row[t] * gram_[l * p + t];
-        row[l] = l < k ? rest / gram_[l * p + l] : std::sqrt(rest);
-      }
-      for (std::int64_t t = 0; t < k; ++t) w_[k] -= row[t] * w_[t];
-      w_[k] /= row[k];
+      for (std::int64_t t = 0; t < k; ++t) w_[k] -= gram_[k * p + t] * w_[t];
+      w_[k] /= gram_[k * p + k];
     }
     for (std::int64_t k = p; k-- > 0;) {
       for (std::int64_t t = k + 1; t < p; ++t) w_[k] -= gram_[t * p + k] * w_[t];

@@ -1,8 +1,7 @@
 // Losses of a whole list of scores against ratings, with a subgradient: how far one user's ranking is from theirs.
 //
-//   ndcg     max over orders pi of [1 - NDCG@k(pi) + <c, f_pi> - <c', f>], with c_p = (p + 1)^-1/4 for place p, and
-//   c'_j
-//            the mean of c over the places that the items rated like j share in the order of the ratings
+//   ndcg     max over orders pi of [1 - NDCG@k(pi) + <c, f_pi> - <c', f>], with c_p = (p + 1)^-1/4 for place p,
+//            and c'_j the mean of c over the places that the items rated like j share in the order of the ratings
 //   ordinal  sum over y_j > y_l of (y_j - y_l) max(0, 1 - f_j + f_l), over the sum of (y_j - y_l)
 #pragma once
 
@@ -15,16 +14,19 @@
 #include <vector>
 
 #include "assignment.hpp"
+#include "named.hpp"
 #include "store.hpp"
 
 namespace rather {
 
 enum class ListKind { ndcg, ordinal };
+inline constexpr Names<ListKind, 2> kLists{{{"ndcg", ListKind::ndcg}, {"ordinal", ListKind::ordinal}}};
 
 // A store by level with the rating of every entry, and what depends on the place in a list alone.
 struct RatedLists {
   RatedLists(const Store& store, ListKind loss, std::int32_t top, const double* ratings)
       : s(store), kind(loss), k(top), rating(ratings, ratings + store.n_entries()) {
+    if (kind != ListKind::ndcg && kind != ListKind::ordinal) refuse("loss", kind, kLists);
     weight_before.push_back(0);
     for (std::int32_t p = 1; p <= s.longest; ++p) {
       weight.push_back(std::pow(p + 1.0, -0.25));

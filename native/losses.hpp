@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "named.hpp"
 #include "simd.hpp"
 
 namespace rather {
@@ -154,22 +155,27 @@ struct SquaredDifference {
 template <class Loss>
 inline constexpr bool kSeesGaps = requires(const Loss& loss, Lanes x) { loss(x, x); };
 
-enum class LossKind {
-  squared_hinge = 0,
-  hinge = 1,
-  logistic = 2,
-  gap_times_logistic = 3,
-  gap_logistic = 4,
-  squared_difference = 5
-};
+enum class LossKind { squared_hinge, hinge, logistic, gap_times_logistic, gap_logistic, squared_difference };
+
+inline constexpr Names<LossKind, 3> kLosses{{
+    {"squared_hinge", LossKind::squared_hinge},
+    {"hinge", LossKind::hinge},
+    {"logistic", LossKind::logistic},
+}};
+inline constexpr Names<LossKind, 3> kGapLosses{{
+    {"gap_times_logistic", LossKind::gap_times_logistic},
+    {"gap_logistic", LossKind::gap_logistic},
+    {"squared_difference", LossKind::squared_difference},
+}};
 
 // Calls f with the loss object that (kind, delta) name.
 template <class F>
 auto with_loss(LossKind kind, float delta, F&& f) {
   switch (kind) {
+    case LossKind::squared_hinge: return f(SquaredHinge{});
     case LossKind::hinge: return f(Hinge{delta});
     case LossKind::logistic: return f(Logistic{});
-    default: return f(SquaredHinge{});
+    default: refuse("loss", kind, kLosses);
   }
 }
 
@@ -177,10 +183,23 @@ auto with_loss(LossKind kind, float delta, F&& f) {
 template <class F>
 auto with_primal_loss(LossKind kind, float delta, F&& f) {
   switch (kind) {
+    case LossKind::squared_hinge: return f(SquaredHinge{});
+    case LossKind::hinge: return f(Hinge{delta});
+    case LossKind::logistic: return f(Logistic{});
     case LossKind::gap_times_logistic: return f(GapTimesLogistic{});
     case LossKind::gap_logistic: return f(GapLogistic{});
     case LossKind::squared_difference: return f(SquaredDifference{});
-    default: return with_loss(kind, delta, f);
+    default: refuse("loss", kind, kLosses, kGapLosses);
+  }
+}
+
+// The same with what a comparison adds to the dual objective. Squares have a closed form of their own.
+template <class F>
+auto with_dual(LossKind kind, float delta, float tau, F&& f) {
+  switch (kind) {
+    case LossKind::hinge: return f(HingeDual{tau, delta});
+    case LossKind::logistic: return f(LogisticDual{tau});
+    default: refuse("loss", kind, Names<LossKind, 2>{kLosses[1], kLosses[2]});
   }
 }
 

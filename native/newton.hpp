@@ -3,9 +3,8 @@
 //   min over U, V, b    sum_t w_t L(s_ij - s_ik) + 1/2 sum_i p_i |u_i|^2 + 1/2 sum_j (q_j |v_j|^2 + beta_j b_j^2)
 //   with                s_ij = u_i . v_j + b_j
 //
-// user step:  for every user, Newton-CG on  p_i/2 |u - c_i|^2 + sum_t w_t L(u . (v_j - v_k) + b_j - b_k), V fixed,
-// where
-//             the centre c_i is 0 unless centres are given
+// user step:  for every user, Newton-CG on  p_i/2 |u - c_i|^2 + sum_t w_t L(u . (v_j - v_k) + b_j - b_k),  V fixed,
+//             where the centre c_i is 0 unless centres are given
 // item step:  one Newton-CG step on all of (V, b), U fixed, preconditioned by the diagonal of the Hessian
 // Both solve the Newton system only roughly and then search along the direction: the loss is followed in the scalars
 // m + t (dm), so a trial costs no product with a factor. The last trial leaves c ready for the other half.
@@ -29,12 +28,12 @@ struct StepOptions {
   int n_threads = 1;
 };
 
-// After a step: the loss and the ridge of the side that moved. Before it: the Newton decrement 1/2 g . H^-1 g, which is
-// how much the quadratic model of the half says there was to gain.
+// The loss after a step, and from before it the Newton decrement 1/2 g . H^-1 g, which is how much the quadratic model
+// of the half says there was to gain.
 struct StepReport {
-  double loss = 0, ridge = 0, decrement = 0;
+  double loss = 0, decrement = 0;
 
-  void operator+=(const StepReport& other) { loss += other.loss, ridge += other.ridge, decrement += other.decrement; }
+  void operator+=(const StepReport& other) { loss += other.loss, decrement += other.decrement; }
 };
 
 // Minimises over one user's u from where it stands; leaves m, c, d of the final u in the scratch. The ridge pulls to
@@ -67,7 +66,6 @@ StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float we
     for (std::int64_t k = 0; k < free; ++k) g[k] += static_cast<float>(p_i * own[k]);
     std::fill(g + free, g + ld, 0.0f);
     double gg = inner(g, g, free);
-    report.ridge = 0.5 * p_i * uu;
     if (newton == options.newton_steps) break;
     if (gg == 0 || gg <= options.grad_tol * options.grad_tol * (slope_sq + p_i * p_i * uu)) break;
 
@@ -118,7 +116,6 @@ StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float we
     }
     if (!moved) {  // at the accuracy of float32: nothing left to gain
       report.loss = user.slopes(w.m.data(), w.c.data(), w.d.data());
-      report.ridge = 0.5 * p_i * uu;
       break;
     }
   }
@@ -181,7 +178,6 @@ StepReport item_step(const Loss& loss, const Store& s, const ItemRidge& ridge, c
   });
 
   StepReport report;
-  report.ridge = ridge.half_square(V, s.n_items);
   report.loss = loss_before;
   if (rz == 0) return report;
 
@@ -228,13 +224,13 @@ StepReport item_step(const Loss& loss, const Store& s, const ItemRidge& ridge, c
   }
   report.decrement = -0.5 * slope;
 
-  // Backtracking on t, with the ridge along the step a parabola: ridge(t) = ridge + t (R V . step) + t^2 ridge(step)
+  // Backtracking on t, with the ridge along the step a parabola: ridge(t) = ridge(V) + t (R V . step) + t^2 ridge(step)
   double linear = sum_ranges(n_threads, s.n_items, kManyRows, [&](int, std::int64_t first, std::int64_t last) {
     for (std::int64_t k = first * ld; k < last * ld; ++k) p[k] = R[k] * V[k];
     return inner(p.data() + first * ld, step.data() + first * ld, (last - first) * ld);
   });
-  double quadratic = ridge.half_square(step.data(), s.n_items);
-  double before = loss_before + report.ridge;
+  double constant = ridge.half_square(V, s.n_items), quadratic = ridge.half_square(step.data(), s.n_items);
+  double before = loss_before + constant;
   if (-slope <= kNegligible * before) return report;
   std::copy_n(z.m, s.n_entries(), x.data());
   for (double t = 1; t > kShortest; t *= 0.5) {
@@ -243,12 +239,11 @@ StepReport item_step(const Loss& loss, const Store& s, const ItemRidge& ridge, c
       for (std::int64_t e = first; e < last; ++e) z.m[e] = x[e] + ft * dm[e];
     });
     double value = evaluate(loss, s, z, n_threads);
-    if (value + report.ridge + t * linear + t * t * quadratic <= before + 1e-4 * t * slope) {
+    if (value + constant + t * linear + t * t * quadratic <= before + 1e-4 * t * slope) {
       for_ranges(n_threads, s.n_items, kManyRows, [&](int, std::int64_t first, std::int64_t last) {
         for (std::int64_t k = first * ld; k < last * ld; ++k) V[k] += ft * step[k];
       });
       report.loss = value;
-      report.ridge = ridge.half_square(V, s.n_items);
       return report;
     }
   }

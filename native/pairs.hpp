@@ -5,6 +5,9 @@
 //
 // A comparison only ever touches two scalars, so a pass costs O(comparisons) scalars and not O(comparisons * rank).
 // All arrays have room for kLanes floats beyond the user's n entries, and those floats are finite.
+//
+// The loss is summed in double. c, d and h are in single precision: an entry's sum is over the comparisons of one item
+// by one user, and it only gives directions, whose worth a line search checks by the loss.
 #pragma once
 
 #include <algorithm>

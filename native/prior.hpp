@@ -1,7 +1,7 @@
 // Means of the rows of a factor that are linear in features of the rows: the prior of a hierarchical model.
 //
-//   row x_n ~ C' f_n,  where C minimises  sum_n w_n |x_n - C' f_n|^2 + lambda |C|^2   and   lambda = strength tr(F'WF)
-//   / k
+//   row x_n ~ C' f_n,  where C minimises  sum_n w_n |x_n - C' f_n|^2 + lambda |C|^2
+//                      and                lambda = strength tr(F'WF) / k
 //
 // A strength of 1 makes the shared C cost, on average, what it would cost every row to pay for its mean itself.
 #pragma once
@@ -22,14 +22,9 @@ class Prior {
     double trace = 0;
     for (std::int64_t a = 0; a < k_; ++a) trace += L_(a, a);
     lambda_ = std::max(strength * trace / static_cast<double>(k_), 1e-12);
-    for (std::int64_t a = 0; a < k_; ++a) {  // G + lambda I = L L', L in the lower triangle
-      L_(a, a) += lambda_;
-      for (std::int64_t b = 0; b <= a; ++b) {
-        double rest = L_(a, b);
-        for (std::int64_t t = 0; t < b; ++t) rest -= L_(a, t) * L_(b, t);
-        L_(a, b) = b < a ? rest / L_(b, b) : std::sqrt(std::max(rest, lambda_ * 1e-9));
-      }
-    }
+    for (std::int64_t a = 0; a < k_; ++a) L_(a, a) += lambda_;
+    cholesky(L_.a.data(), k_,
+             [&](std::int64_t, double, double rest) { return std::sqrt(std::max(rest, lambda_ * 1e-9)); });
   }
 
   double lambda() const { return lambda_; }

@@ -9,10 +9,14 @@
 // above a well-placed click would come up once in thousands of draws, with a weight of thousands.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numbers>
 #include <utility>
+#include <vector>
 
+#include "aligned.hpp"
 #include "sgd.hpp"
 
 namespace rather {

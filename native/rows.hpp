@@ -3,8 +3,14 @@
 //   dots:             out_k = A[index_k] . x
 //   combine:          y += sum_k coefficient_k A[index_k]
 //   combine_squares:  the same with the squares of A's elements
+//   fetch_row:        asks for a row ahead of its use
 //
 // Rows have `ld` floats, a multiple of kRowPad. x, or y, stays in registers while the rows stream by.
+//
+// All sums are in single precision: those of dots() over a row's columns, those of combine() over all the rows given,
+// which may be every user of an item. For n of them the error is about sqrt(n) roundings of the sum of magnitudes, 2e-5
+// of it for 100,000. That is enough for slopes and directions, whose worth a line search then checks by losses summed
+// in double.
 #pragma once
 
 #include <algorithm>
@@ -104,6 +110,11 @@ void combine_squares(const float* A, Index index, const float* coefficient, std:
   detail::for_column_blocks(ld, [&]<int NV>(std::int64_t column) {
     detail::combine_block<NV, true>(A + column, index, coefficient, n, ld, y + column);
   });
+}
+
+template <bool Write>
+void fetch_row(const float* row, std::int64_t ld) {
+  for (std::int64_t k = 0; k < ld; k += kRowPad) __builtin_prefetch(row + k, Write);
 }
 
 inline float dot(const float* a, const float* b, std::int64_t ld) {

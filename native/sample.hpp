@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,9 +32,10 @@ inline void sample_clicks(const ItemRows& clicked, const ItemRows& seen, std::in
     std::vector<char> has(n_items, 0);
     for (std::int64_t i = first; i < last; ++i) {
       const std::int64_t n = clicked.size(i);
-      const bool none = n == 0 || seen.size(i) == n_items;
+      std::int64_t left = n_items;
       Draws draws(seed, i);
-      for (auto* j = seen.begin(i); j != seen.end(i); ++j) has[*j] = 1;
+      for (auto* j = seen.begin(i); j != seen.end(i); ++j) left -= !std::exchange(has[*j], 1);
+      const bool none = n == 0 || left == 0;
       for (std::int64_t t = i * per_user; t < (i + 1) * per_user; ++t) {
         winner[t] = loser[t] = -1;
         if (none) continue;
@@ -137,16 +140,23 @@ inline void all_pairs(const std::int64_t* start, std::int64_t n_users, const dou
                       const std::int64_t* pair_start, std::int64_t* winner, std::int64_t* loser, int n_threads) {
   for_ranges(n_threads, n_users, 64, [&](int, std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
-      std::int64_t t = pair_start[i];
+      std::int64_t t = pair_start[i], end = pair_start[i + 1], n = 0;
       for (std::int64_t a = start[i]; a < start[i + 1]; ++a)
-        for (std::int64_t b = start[i]; b < start[i + 1]; ++b)
-          if (rating[a] > rating[b]) winner[t] = a, loser[t++] = b;
+        for (std::int64_t b = start[i]; b < start[i + 1]; ++b) {
+          if (!(rating[a] > rating[b])) continue;
+          if (t < end) winner[t] = a, loser[t++] = b;
+          ++n;
+        }
+      if (n != end - pair_start[i])
+        throw std::invalid_argument("pair_start has room for " + std::to_string(end - pair_start[i]) +
+                                    " pairs of row " + std::to_string(i) + "; it must be for " + std::to_string(n));
     }
   });
 }
 
 // For each row of n ratings, the n pairs with the largest gaps (all unequal pairs if there are fewer), ties at the cut
-// drawn at random, as positions in the whole array; unused places hold -1.
+// drawn at random, as positions in the whole array; unused places hold -1. Every pair is looked at, and draws a number,
+// but no more than n are held: a heap with the worst of them on top.
 inline void largest_gaps(const std::int64_t* start, std::int64_t n_users, const double* rating, std::uint64_t seed,
                          std::int64_t* winner, std::int64_t* loser, int n_threads) {
   struct Pair {
@@ -154,20 +164,30 @@ inline void largest_gaps(const std::int64_t* start, std::int64_t n_users, const 
     std::uint64_t draw;
     std::int64_t winner, loser;
   };
+  auto better = [](const Pair& x, const Pair& y) { return x.gap != y.gap ? x.gap > y.gap : x.draw < y.draw; };
   for_ranges(n_threads, n_users, 16, [&](int, std::int64_t first, std::int64_t last) {
-    std::vector<Pair> pairs;
+    std::vector<Pair> best;
     for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t begin = start[i], end = start[i + 1];
       Draws draws(seed, i);
-      pairs.clear();
-      for (std::int64_t a = start[i]; a < start[i + 1]; ++a)
-        for (std::int64_t b = start[i]; b < start[i + 1]; ++b)
-          if (rating[a] > rating[b]) pairs.push_back({rating[a] - rating[b], draws.next(), a, b});
-      std::int64_t n = start[i + 1] - start[i], kept = std::min<std::int64_t>(n, pairs.size());
-      std::partial_sort(pairs.begin(), pairs.begin() + kept, pairs.end(),
-                        [](const Pair& x, const Pair& y) { return x.gap != y.gap ? x.gap > y.gap : x.draw < y.draw; });
-      for (std::int64_t t = 0; t < n; ++t) {
-        winner[start[i] + t] = t < kept ? pairs[t].winner : -1;
-        loser[start[i] + t] = t < kept ? pairs[t].loser : -1;
+      best.clear();
+      for (std::int64_t a = begin; a < end; ++a)
+        for (std::int64_t b = begin; b < end; ++b) {
+          if (!(rating[a] > rating[b])) continue;
+          Pair one{rating[a] - rating[b], draws.next(), a, b};
+          if (static_cast<std::int64_t>(best.size()) == end - begin) {
+            if (!better(one, best.front())) continue;
+            std::pop_heap(best.begin(), best.end(), better);
+            best.pop_back();
+          }
+          best.push_back(one);
+          std::push_heap(best.begin(), best.end(), better);
+        }
+      std::sort_heap(best.begin(), best.end(), better);
+      for (std::int64_t t = 0; t < end - begin; ++t) {
+        const bool used = t < static_cast<std::int64_t>(best.size());
+        winner[begin + t] = used ? best[t].winner : -1;
+        loser[begin + t] = used ? best[t].loser : -1;
       }
     }
   });

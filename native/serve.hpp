@@ -200,22 +200,64 @@ inline void order_rows(const std::int64_t* start, std::int64_t n_rows, const flo
   });
 }
 
-// Over all pairs of a row whose values differ by at least min_gap (and by more than 0): how many there are, and in how
-// many the larger value has the strictly larger key.
+namespace detail {
+
+// Whether a pair counts, the larger value first. For either value fixed it counts for all values from some point on, in
+// floating point too: rounding never turns an order round.
+inline bool apart(double larger, double smaller, double min_gap) {
+  return larger > smaller && larger - smaller >= min_gap;
+}
+
+// The pairs of n entries that count, and those of them whose larger value has the larger key: by visiting them all.
+inline void count_visiting(const double* value, const float* key, std::int64_t n, double min_gap, std::int64_t& ordered,
+                           std::int64_t& total) {
+  for (std::int64_t a = 0; a < n; ++a)
+    for (std::int64_t b = 0; b < n; ++b) {
+      bool counts = apart(value[a], value[b], min_gap);
+      total += counts;
+      ordered += counts && key[a] > key[b];
+    }
+}
+
+// The same in O(n log n): in ascending order of value the entries below a only grow in number, and a Fenwick tree over
+// the places of their keys says how many have a smaller key. No value or key is NaN.
+inline void count_sorting(const double* value, const float* key, std::int64_t n, double min_gap, std::int64_t& ordered,
+                          std::int64_t& total) {
+  std::vector<std::int64_t> order(n), tree(n + 1, 0);
+  std::vector<float> keys(key, key + n);
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return value[a] < value[b]; });
+  std::sort(keys.begin(), keys.end());
+  auto place = [&](std::int64_t e) { return std::lower_bound(keys.begin(), keys.end(), key[e]) - keys.begin(); };
+  std::int64_t below = 0;
+  for (std::int64_t a : order) {
+    for (; below < n && apart(value[a], value[order[below]], min_gap); ++below)
+      for (std::int64_t t = place(order[below]) + 1; t <= n; t += t & -t) ++tree[t];
+    total += below;
+    for (std::int64_t t = place(a); t > 0; t -= t & -t) ordered += tree[t];
+  }
+}
+
+}  // namespace detail
+
+// For every row, over its pairs whose values differ by at least min_gap (and by more than 0): how many there are, and
+// in how many the larger value has the strictly larger key.
 inline void count_ordered(const std::int64_t* start, std::int64_t n_rows, const double* value, const float* key,
-                          double min_gap, int n_threads, std::int64_t& ordered, std::int64_t& total) {
-  std::vector<std::int64_t> hits(n_rows), pairs(n_rows);
+                          double min_gap, std::int64_t* ordered, std::int64_t* total, int n_threads) {
+  constexpr std::int64_t kLong = 32;  // from here on sorting is faster
   for_ranges(n_threads, n_rows, 16, [&](int, std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i)
-      for (std::int64_t a = start[i]; a < start[i + 1]; ++a)
-        for (std::int64_t b = start[i]; b < start[i + 1]; ++b) {
-          bool counts = value[a] > value[b] && value[a] - value[b] >= min_gap;
-          pairs[i] += counts;
-          hits[i] += counts && key[a] > key[b];
-        }
+    for (std::int64_t i = first; i < last; ++i) {
+      const double* v = value + start[i];
+      const float* k = key + start[i];
+      const std::int64_t n = start[i + 1] - start[i];
+      auto nan = [](auto x) { return x != x; };
+      ordered[i] = total[i] = 0;
+      if (n < kLong || std::any_of(v, v + n, nan) || std::any_of(k, k + n, nan))
+        detail::count_visiting(v, k, n, min_gap, ordered[i], total[i]);
+      else
+        detail::count_sorting(v, k, n, min_gap, ordered[i], total[i]);
+    }
   });
-  ordered = total = 0;
-  for (std::int64_t i = 0; i < n_rows; ++i) ordered += hits[i], total += pairs[i];
 }
 
 }  // namespace rather

@@ -15,7 +15,11 @@
 #include <algorithm>
 #include <array>
 
-#include "sdca.hpp"
+#include "draws.hpp"
+#include "losses.hpp"
+#include "numbering.hpp"
+#include "parallel.hpp"
+#include "rows.hpp"
 
 namespace rather {
 

@@ -24,6 +24,7 @@ namespace rather {
 struct Sweep {
   // Below this many entries the loop over pairs in Levels is faster.
   static constexpr std::int32_t kFrom = 320;
+  static bool any(const Store& s) { return s.by_level && s.longest >= kFrom; }  // whether any user is swept
 
   const std::int32_t* end;
   std::int32_t n_levels, n;

@@ -20,19 +20,21 @@ from typing import Any
 import common
 import numpy as np
 from scipy.optimize import least_squares
+from smoke import sized
 from truth import scores_of, share
 
 import rather
 
 NAME = "calibrate_needed"
+ENDS = sized(((30, 2000), (30, 500)), smoke=((30, 60), (30, 60)))  # numbers of users and of items
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-MOST = 500_000
+MOST = sized(500_000, smoke=20_000)
 STEP = 2**0.5
 
 
 def random_world(rng: np.random.Generator) -> dict[str, Any]:
     """Size, rank and noise of a world, spread evenly in logarithms (the rank: evenly)."""
-    n_users, n_items = (round(float(np.exp(rng.uniform(*np.log(ends))))) for ends in ((30, 2000), (30, 500)))
+    n_users, n_items = (round(float(np.exp(rng.uniform(*np.log(ends))))) for ends in ENDS)
     rank, noise = int(rng.integers(1, 9)), float(np.exp(rng.uniform(*np.log((0.25, 2)))))
     return {"n_users": n_users, "n_items": n_items, "rank": rank, "noise": noise}
 

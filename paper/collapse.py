@@ -54,10 +54,10 @@ def draw(rows: list[common.Row], name: str, value: str, label: str, least: float
                 panel.errorbar(at, got[:, 0], got[:, 1], color=colour, marker=marker, markersize=4, linewidth=1)
         panel.set(xscale="log", yscale="log")
     steep, error = slope(rows, value, least)
-    at = np.array([least, max(row["per_parameter"] for row in rows)])
+    ends = np.array([least, max(row["per_parameter"] for row in rows)])
     middle = np.exp(np.mean(_logs([row for row in rows if row["per_parameter"] >= least], value), axis=1))
     for exponent, style, what in ((steep, "-", f"fitted slope −{-steep:.2f} ± {error:.2f}"), (-0.5, ":", "slope −1/2")):
-        panels[1].plot(at, 1.25 * middle[1] * (at / middle[0]) ** exponent, style, color="black", label=what)
+        panels[1].plot(ends, 1.25 * middle[1] * (ends / middle[0]) ** exponent, style, color="black", label=what)
     for rank, colour in zip(ranks, common.COLOURS, strict=False):
         panels[0].plot([], [], color=colour, label=f"rank {rank}")
     for size, marker in zip(sizes, MARKERS, strict=True):

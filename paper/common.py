@@ -1,20 +1,25 @@
 """What the scripts of this folder share: results as CSV files, means over seeds, and one look for all pictures.
 
-Every script runs an experiment, writes one row per run to ``results/<name>.csv``, and draws from that file
-``docs/pictures/<name>.svg``. With ``--draw`` it only draws.
+Every script runs an experiment, writes one row per run to ``<name>.csv``, and draws from that file ``<name>.svg``: in a
+folder of the user's own (``--results``, rather-paper in the current folder), or, with ``--committed``, in
+``paper/results`` and ``docs/pictures``. With ``--draw`` it only draws.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import smoke
 
-RESULTS = Path(__file__).parent / "results"
+COMMITTED = Path(__file__).parent / "results"
+OWN = Path("rather-paper")
+RESULTS = COMMITTED  # where results are read and written; what is asked for on a command line goes before it
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 COLOURS = ("#0b6e4f", "#c8553d", "#3a6ea5", "#b8860b", "#7b4b94", "#555555")
 
@@ -25,10 +30,10 @@ def main(
     name: str, about: str | None, measure: Callable[[int], Iterable[Row]], draw: Callable[[list[Row]], Any], seeds: int
 ) -> None:
     """Measure with some seeds (each yields rows), write the CSV, draw; what every script's command line is."""
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=seeds, metavar="N", help=f"({seeds})")
+    parser = parser_of(about, seeds)
     parser.add_argument("--draw", action="store_true", help="only draw, from the results that are there")
     options = parser.parse_args()
+    go_to(options)
     if not options.draw:
         rows = []
         for seed in range(options.seeds):
@@ -36,12 +41,43 @@ def main(
                 rows.append({"seed": seed, **row})
                 print("  ".join(f"{key} {text(value)}" for key, value in rows[-1].items()), flush=True)
         write(name, rows)
+    elif not (RESULTS / f"{name}.csv").exists():
+        sys.exit(f"{name}: {nothing_yet()}")
     draw(read(name))
+
+
+def parser_of(about: str | None, seeds: int) -> argparse.ArgumentParser:
+    """The options that every script has."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    seeds = smoke.sized(seeds, 1)
+    parser.add_argument("--seeds", type=int, default=seeds, metavar="N", help=f"seeds 0 to N - 1 (N = {seeds})")
+    parser.add_argument("--results", type=Path, default=OWN, metavar="FOLDER", help=f"of your own results ({OWN})")
+    parser.add_argument("--committed", action="store_true", help="work on paper/results and docs/pictures instead")
+    smoke.add_option(parser)
+    return parser
+
+
+def go_to(options: argparse.Namespace) -> None:
+    """Read and write where the command line says."""
+    global RESULTS, PICTURES
+    if options.smoke:
+        RESULTS = PICTURES = smoke.FOLDER
+    elif not options.committed:
+        RESULTS = PICTURES = options.results
+
+
+def nothing_yet() -> str:
+    return f"nothing was measured yet in {shown(RESULTS)}; --committed has what is part of the checkout"
+
+
+def shown(path: Path) -> Path:
+    """A path as seen from the current folder, if it is in there."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def write(name: str, rows: Sequence[Row]) -> None:
     """The rows, whole or not at all; a column that a row lacks is empty."""
-    RESULTS.mkdir(exist_ok=True)
+    RESULTS.mkdir(parents=True, exist_ok=True)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     beside = RESULTS / f".{name}.csv"
     with beside.open("w", newline="") as f:
@@ -79,9 +115,9 @@ def axes(width: float = 7.2, height: float = 4.2, columns: int = 1) -> tuple[Any
 
 
 def save(figure: Any, name: str) -> None:
-    PICTURES.mkdir(exist_ok=True)
+    PICTURES.mkdir(parents=True, exist_ok=True)
     figure.savefig(PICTURES / f"{name}.svg", metadata={"Date": None})
-    print(f"-> paper/results/{name}.csv, docs/pictures/{name}.svg")
+    print(f"-> {shown(RESULTS / name)}.csv, {shown(PICTURES / name)}.svg")
 
 
 def text(value: Any) -> str:

@@ -23,21 +23,27 @@ from typing import Any
 import numpy as np
 import tables
 from common import COLOURS, Row, axes, main, mean, save
+from smoke import sized
 
 import rather
-from rather.judging.metrics import accuracy_of_scores
 
 DATA = ("ml-100k",)
-SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000)
+SIZES = sized((10, 20, 50, 100, 200, 500, 1000, 2000), smoke=(10, 100))
 METHODS = {"Convex": COLOURS[2], "AltSVM": COLOURS[0], "Differences": COLOURS[1], "BPR": COLOURS[3]}
 RESTRICTED = 2  # the least difference of two ratings that counts as a strong preference
-RANK = 200  # with 64, the pairs to tune by were predicted less well from 50 comparisons a user on
+RANK = sized(200, smoke=8)  # with 64, the pairs to tune by were predicted less well from 50 comparisons a user on
 FACTORS = tuple(2 ** (k / 2) for k in range(2, -13, -1))  # times the rule's ridge, from stiff to loose
 ENOUGH = 0.001  # accuracy that a looser ridge must gain
-RIDGES, STEPS, ROUNDS = (0.1, 0.03, 0.01, 0.003, 0.001), (0.2, 0.05), (3, 10, 30, 100, 200)  # of BPR
+RIDGES, STEPS, ROUNDS = (
+    (0.1, 0.03, 0.01, 0.003, 0.001),
+    (0.2, 0.05),
+    sized((3, 10, 30, 100, 200), smoke=(3, 10)),
+)  # of BPR
 PATIENCE = 2  # values in a row that do worse end a path
-ONE = {"n_threads": 1}
-PAIRS_ALONE = {"exposure": False}  # the figure is about pairs: not about which films people chose to rate
+ONE: dict[str, Any] = {"n_threads": 1}
+PAIRS_ALONE: dict[str, Any] = {
+    "exposure": False
+}  # the figure is about pairs: not about which films people chose to rate
 
 
 @cache
@@ -65,7 +71,8 @@ def scores_of(model: Any) -> Any:
 def accuracy(model: Any, part: rather.Comparisons, min_gap: float | None = None) -> float:
     """``rather.pairwise_accuracy``, from all scores."""
     scores = scores_of(model)
-    return accuracy_of_scores(lambda user, item: scores[user, item], part, min_gap, 1)
+    right, every = part.source.ordered(lambda user, item: scores[user, item], min_gap, 1)
+    return float(right.sum() / every.sum())
 
 
 # -- tuning -----------------------------------------------------------------------------------------------------------
@@ -132,7 +139,8 @@ def tuned() -> dict[int, dict[str, dict[str, Any]]]:
 def measure(seed: int) -> Iterator[Row]:
     settings = tuned()
     for per_user, drawn in draws(seed):
-        chosen, common = settings[per_user], {"rank": RANK, "seed": seed, **ONE}
+        chosen = settings[per_user]
+        common: dict[str, Any] = {"rank": RANK, "seed": seed, **ONE}
         altsvm = rather.AltSVM(**common, **PAIRS_ALONE, **chosen["AltSVM"])
         models = {
             "AltSVM": altsvm.fit(drawn),

@@ -12,11 +12,13 @@ from types import ModuleType
 import claims
 import figure2
 import sgd_tables
+import smoke
 import table1
 import table2
 import table3
 import table4
 import tables
+from common import shown
 
 PAGE = Path(__file__).parents[1] / "docs" / "paper.md"
 OPENING = """# The paper, reproduced
@@ -28,7 +30,9 @@ Parameters are the library's defaults or, where it says tuned, were chosen on he
 other seeds' splits of the same ratings overlap with these. MovieLens 10M and Netflix are used where their files are
 given (`rather data`); Letterboxd, 19 million ratings, stands in for them. Seconds are of whichever machine made a row.
 
-This page is written by `rather paper page` from `paper/results`; a test sees to it that it is up to date.
+The figures in brackets are external: the paper's own, not measured here. The commands write to a folder of your own
+(`--results`, `rather-paper` unless told) and show what they measured; with `--committed` they work on `paper/results`,
+from which `rather paper page` writes this page. A test sees to it that it is up to date.
 """
 SECTIONS: tuple[tuple[str, ModuleType], ...] = (
     ("Table 1: data sets", table1),
@@ -40,8 +44,8 @@ SECTIONS: tuple[tuple[str, ModuleType], ...] = (
 )
 CLAIMS = """## What the paper claims of its experiments
 
-Each claim, and those next to it that suggest themselves. Differences are over the seeds that both have; one that a
-t-test at 5 % cannot tell from none, or that rests on one seed, is level.
+Each claim, and those next to it that suggest themselves. Means and differences are over the seeds that both have; a
+difference that a t-test at 5 % cannot tell from none, or that rests on one seed, is level.
 
 """
 ELSEWHERE = """## Figure 1 and the theory
@@ -71,6 +75,8 @@ def seeds(name: str) -> str:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    PAGE.write_text(page())
-    print(f"-> docs/{PAGE.name}")
+    parser = argparse.ArgumentParser(description=__doc__)
+    smoke.add_option(parser)
+    where = smoke.FOLDER / PAGE.name if parser.parse_args().smoke else PAGE
+    where.write_text(page())
+    print(f"-> {shown(where)}")

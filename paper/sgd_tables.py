@@ -1,6 +1,6 @@
 """The appendix's tables: stochastic gradient descent on the paper's objective, NDCG@10 from ratings and precision@K.
 
-    rather paper sgd_tables [--only ratings clicks] [--data ml-1m] [--seeds 5] [--missing]
+    rather paper sgd_tables [--only ratings clicks] [--data ml-1m] [--seeds 5] [--threads 2] [--missing]
 
 The library's defaults, rank 100. The paper took the best of several step lengths; here one rule for all data sets was
 chosen on held-out training data. Clicks are drawn as in the paper, C = 5000 comparisons a user.
@@ -9,7 +9,9 @@ chosen on held-out training data. Clicks are drawn as in the paper, C = 5000 com
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
+import smoke
 import tables
 from common import Row
 
@@ -18,7 +20,7 @@ import rather
 NAME = "sgd_tables"
 DATA = ("ml-1m", "letterboxd", "ml-10m", "netflix")
 SIZES = (20, 50, 100)
-RANK, DRAWN = 100, 5000
+RANK, DRAWN = 100, smoke.sized(5000, 100)
 METHODS = ("ratings", "clicks")
 NDCG = {
     "ml-1m": dict(zip(SIZES, (0.6852, 0.7666, 0.7728), strict=True)),
@@ -29,23 +31,24 @@ PRECISION = dict(zip(tables.TOPS, (0.1556, 0.1498, 0.1236, 0.1031, 0.0441), stri
 
 def from_ratings(data: str, n: int, seed: int) -> Iterator[Row]:
     train, test = tables.rating_split(data, n, seed)
-    model, cost = tables.fitted(rather.SGD(rank=RANK, seed=seed), rather.Comparisons.from_ratings(train))
+    _, model, cost = tables.fitted(rather.SGD(rank=RANK, seed=seed), lambda: rather.Comparisons.from_ratings(train))
     yield {"measure": "ndcg@10", "value": rather.ndcg(model, test, k=10), **cost}
 
 
 def from_clicks(data: str, seed: int) -> Iterator[Row]:
     train, test = tables.click_split(data, seed)
-    comparisons = rather.Comparisons.from_clicks(train, per_user=DRAWN, seed=seed)
-    model, cost = tables.fitted(rather.SGD(rank=RANK, seed=seed), comparisons)
+    _, model, cost = tables.fitted(
+        rather.SGD(rank=RANK, seed=seed), lambda: rather.Comparisons.from_clicks(train, per_user=DRAWN, seed=seed)
+    )
     for measure, value in tables.precisions(model, train, test).items():
         yield {"measure": measure, "value": value, **cost}
 
 
 def cells(data: str, seed: int) -> Iterator[tables.Cell]:
     for n in SIZES:
-        yield tables.Cell({"data": data, "method": "ratings", "given": n}, lambda n=n: from_ratings(data, n, seed))
+        yield tables.Cell({"data": data, "method": "ratings", "given": n}, partial(from_ratings, data, n, seed))
     if data == "ml-1m":
-        yield tables.Cell({"data": data, "method": "clicks", "given": DRAWN}, lambda: from_clicks(data, seed))
+        yield tables.Cell({"data": data, "method": "clicks", "given": DRAWN}, partial(from_clicks, data, seed))
 
 
 def table(rows: list[Row]) -> str:

@@ -50,4 +50,4 @@ def table(rows: list[Row]) -> str:
 
 
 if __name__ == "__main__":
-    tables.main(NAME, __doc__, cells, table, data=DATA, seeds=1)
+    tables.main(NAME, __doc__, cells, table, data=DATA, seeds=1, any_threads=False)

@@ -1,25 +1,27 @@
 """What the tables share: data, cells measured one by one and kept beside those of other runs, ours beside the paper's.
 
-A cell is one method on one data set with one seed. Its rows are written to ``results/<name>.csv`` as soon as they are
-measured, in place of what the file had for that cell; all other rows stay. So a table can be filled in by parts, on
-several machines, and a run that was stopped loses one cell.
+A cell is one method on one data set with one seed. Its rows are written to ``<name>.csv`` in the folder of results as
+soon as they are measured, in place of what the file had for that cell; all other rows stay. So a table can be filled in
+by parts, on several machines, and a run that was stopped loses one cell. What a run measured is shown apart from what
+the folder had before.
 """
 
 from __future__ import annotations
 
-import argparse
+import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import common
+import smoke
 from common import Row
 
 import rather
 from rather.data import datasets
-from rather.native import threads
 
 TITLES = {
     "ml-100k": "MovieLens 100K",
@@ -29,6 +31,7 @@ TITLES = {
     "letterboxd": "Letterboxd",
 }
 NOTHING = "–"
+THREADS: int | None = None  # of every fit, as --threads says
 
 
 class Cell(NamedTuple):
@@ -51,25 +54,37 @@ def main(
     methods: Sequence[str] = (),
     seeds: int = 5,
     draw: Callable[[list[Row]], None] | None = None,
+    any_threads: bool = True,
 ) -> None:
     """Measure the cells of every data set and seed, keep them, draw and print the table: a script's command line."""
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=seeds, metavar="N", help=f"seeds 0 to N - 1 ({seeds} of them)")
+    global THREADS
+    parser = common.parser_of(about, seeds)
     parser.add_argument("--data", nargs="+", choices=data, help="data sets (those that are there)")
     if methods:
         parser.add_argument("--only", nargs="+", choices=methods, metavar="METHOD", help=f"of {', '.join(methods)}")
+    if any_threads:
+        parser.add_argument("--threads", type=int, metavar="N", help="of every fit (all cores)")
     parser.add_argument("--missing", action="store_true", help="only cells that the results do not have yet")
     parser.add_argument("--draw", action="store_true", help="measure nothing, show the results that are there")
     options = parser.parse_args()
-    only = getattr(options, "only", None)
+    common.go_to(options)
+    only, THREADS = getattr(options, "only", None), getattr(options, "threads", None)
     try:
+        fresh: list[Row] = []
         if not options.draw:
             for cell, seed in _wanted(cells, options.data or present(data), options.seeds, only):
                 if not (options.missing and _held(read(name), cell.at, seed)):
-                    keep(name, cell.at, seed, cell.measure())
+                    fresh += keep(name, cell.at, seed, cell.measure())
+        if not (rows := read(name)):
+            raise rather.InputError(common.nothing_yet())
         if draw is not None:
-            draw(read(name))
-        print(table(read(name)))
+            draw(rows)
+        where = common.shown(common.RESULTS / f"{name}.csv")
+        if fresh:
+            print(f"\nMeasured now:\n\n{measured(table(fresh))}")
+        if len(rows) > len(fresh):
+            print(f"\n{'With' if fresh else 'All of'} what {where} has:\n\n{measured(table(rows))}")
+        print(f"\n-> {where}")
     except rather.InputError as e:
         sys.exit(f"{name}: {e}")
     except ImportError as e:
@@ -81,7 +96,7 @@ def main(
 def present(data: Iterable[str]) -> list[str]:
     """Those of the data sets that are there; an error says how to get the first where none is."""
     there = [one["name"] for one in datasets.listing() if one["path"]]
-    found = [name for name in data if name in there]
+    found = [name for name in data if name in there][: smoke.sized(None, 2)]
     if not found:
         datasets.find(next(iter(data)))
     return found
@@ -105,13 +120,24 @@ def read(name: str) -> list[Row]:
     return common.read(name) if (common.RESULTS / f"{name}.csv").exists() else []
 
 
-def keep(name: str, at: Row, seed: int, measured: Iterable[Row]) -> None:
-    """Put a cell's rows into the result, in place of those it had."""
+def keep(name: str, at: Row, seed: int, measured: Iterable[Row]) -> list[Row]:
+    """Put a cell's rows into the result, in place of those it had, and return them."""
     fresh = [{"seed": seed, **at, **row} for row in measured]
     for row in fresh:
         print("  ".join(f"{key} {common.text(value)}" for key, value in row.items()), flush=True)
     others = [row for row in read(name) if not _held([row], at, seed)]
     common.write(name, sorted(others + fresh, key=lambda row: [row[key] for key in at] + [row["seed"]]))
+    return fresh
+
+
+def measured(text: str) -> str:
+    """Tables without the lines in which nothing was measured, and without those that have no others."""
+    kept = []
+    for table in text.split("\n\n"):
+        lines = [line for line in table.splitlines() if not re.fullmatch(rf"\|[^|]*(\| {NOTHING}[^|]*)+\|", line)]
+        if len(lines) > 2 or not table.startswith("|"):  # more than a header
+            kept.append("\n".join(lines))
+    return "\n\n".join(kept)
 
 
 def _held(rows: Iterable[Row], at: Row, seed: int) -> bool:
@@ -169,23 +195,36 @@ def precisions(model: Any, train: Any, test: Any) -> Row:
     return {f"precision@{k}": rather.precision(model, test, k=k, exclude=train) for k in TOPS}
 
 
-def fitted(model: Any, comparisons: rather.Comparisons) -> tuple[Any, Row]:
-    """The model fitted, and what that took."""
+def fitted(model: Any, compare: Callable[[], rather.Comparisons]) -> tuple[rather.Comparisons, Any, Row]:
+    """The comparisons, the model fitted to them, and what making each took."""
+    model.n_threads = THREADS or model.n_threads
     began = time.perf_counter()
+    comparisons = compare()
+    prepared = time.perf_counter()
     model.fit(comparisons)
-    return model, {"seconds": time.perf_counter() - began, "threads": threads(model.n_threads)}
+    seconds = {"prepare": prepared - began, "seconds": time.perf_counter() - prepared}
+    return comparisons, model, {**seconds, "threads": cores(model.n_threads)}
+
+
+def cores(n_threads: int | None = None) -> int:
+    """How many threads a fit has: as many as this process may use cores, unless told."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return n_threads or here or 1
 
 
 @lru_cache
 def possible(counts: tuple[int, ...]) -> list[int]:
     """Those numbers of threads that have a core each here; a note, once, names the others."""
-    cores = threads(None)
-    for n in (n for n in counts if n > cores):
-        print(f"{n} threads skipped: this machine lends {cores}", file=sys.stderr)
-    return [n for n in counts if n <= cores]
+    for n in (n for n in counts if n > cores()):
+        print(f"{n} threads skipped: this machine lends {cores()}", file=sys.stderr)
+    return [n for n in counts if n <= cores()]
 
 
 def by_method(methods: Iterable[str], measure: Callable[[str], Row], **at: Any) -> Iterator[Cell]:
     """A cell for each method, of one row."""
     for method in methods:
-        yield Cell({**at, "method": method}, lambda method=method: [measure(method)])
+        yield Cell({**at, "method": method}, partial(_one_row, measure, method))
+
+
+def _one_row(measure: Callable[[str], Row], method: str) -> list[Row]:
+    return [measure(method)]

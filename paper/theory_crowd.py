@@ -16,6 +16,7 @@ from typing import Any
 
 import common
 import numpy as np
+from smoke import sized
 from truth import lam_of, scores_of, share
 
 import rather
@@ -23,11 +24,11 @@ from rather.data.rows import Pairs
 from rather.data.votes import Votes
 
 NAME = "theory_crowd"
-TARGET = 0.9
-N_ITEMS, RANK = 100, 3
-CROWDS = (10, 30, 100, 300, 1000, 3000)
-CONVEX_CROWDS = (10, 30, 100, 300, 1000)
-LONERS = 30
+TARGET = sized(0.9, smoke=0.6)
+N_ITEMS, RANK = sized(100, smoke=20), sized(3, smoke=1)
+CROWDS = sized((10, 30, 100, 300, 1000, 3000), smoke=(10, 30))
+CONVEX_CROWDS = sized((10, 30, 100, 300, 1000), smoke=(10, 30))
+LONERS = sized(30, smoke=10)
 RIDGES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 STEP = 2**0.5
 
@@ -74,14 +75,14 @@ def needed(method: Method, n_users: int, first: float, seed: int) -> float:
 
     def reached(power: int) -> float:
         world = rather.simulate(n_users, N_ITEMS, RANK, per_user=round(first * STEP**power), seed=seed)
-        return share(world.scores, method(world))
+        return float(share(world.scores, method(world)))
 
     power, low = 0, reached(0)
     while low >= TARGET:
         power, low = power - 1, reached(power - 1)
     while (high := reached(power + 1)) < TARGET:
         power, low = power + 1, high
-    return first * STEP ** (power + (TARGET - low) / (high - low))
+    return float(first * STEP ** (power + (TARGET - low) / (high - low)))
 
 
 def measure(seed: int) -> Iterator[common.Row]:
@@ -107,13 +108,13 @@ def draw(rows: list[common.Row]) -> None:
     own, error = common.mean(rows, "per_user", method="alone")
     panel.axhline(own, color=common.COLOURS[3], label="every user alone: Bradley-Terry")
     panel.axhspan(own - error, own + error, color=common.COLOURS[3], alpha=0.2, linewidth=0)
-    at = np.geomspace(CROWDS[0], CROWDS[-1])
+    users = np.geomspace(CROWDS[0], CROWDS[-1])
     for name in labels:
         constant, off = fitted(rows, name)
         print(f"{name}: c = {constant:.1f} of c r (1 + items / users), typically {off:.2f}-fold off it")
     constant, _ = fitted(rows, "AltSVM cv")
     label = f"{constant:.1f} r (1 + items / users)"
-    panel.plot(at, constant * RANK * (1 + N_ITEMS / at), ":", color="black", label=label)
+    panel.plot(users, constant * RANK * (1 + N_ITEMS / users), ":", color="black", label=label)
     panel.set(xscale="log", yscale="log", xlabel="users", ylabel=f"comparisons per user for {TARGET} of the attainable")
     panel.legend(fontsize=9)
     print(f"alone {own:.0f} ± {error:.0f}")

@@ -14,14 +14,15 @@ from collections.abc import Iterator
 
 import collapse
 import common
+from smoke import sized
 from truth import divergence, lam_of, scores_of
 
 import rather
 
 NAME = "theory_kl"
-RANKS = (1, 2, 4, 8)
-SIZES = ((100, 100), (200, 200), (100, 400), (400, 100))
-PER_PARAMETER = (2, 4, 8, 16, 32, 64, 128)
+RANKS = sized((1, 2, 4, 8), smoke=(1,))
+SIZES = sized(((100, 100), (200, 200), (100, 400), (400, 100)), smoke=((8, 8), (12, 12), (8, 16), (16, 8)))
+PER_PARAMETER = sized((2, 4, 8, 16, 32, 64, 128), smoke=(8, 16, 64))
 
 
 def measure(seed: int) -> Iterator[common.Row]:

@@ -16,18 +16,19 @@ from typing import Any
 import common
 import numpy as np
 from scipy.optimize import minimize_scalar
+from scipy.special import expit
+from smoke import sized
 from theory_crowd import bradley_terry, renamed
 from truth import divergence, lam_of, scores_of
 
 import rather
 from rather.data.rows import Pairs, by_user
 from rather.data.votes import Votes
-from rather.logistic import sigmoid
 
 NAME = "theory_packing"
 LAM = 1.0
-N_USERS = N_ITEMS = 100
-COMPARISONS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+N_USERS = N_ITEMS = sized(100, smoke=20)
+COMPARISONS = sized((1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000), smoke=(300, 1_000))
 
 
 def hard_truth(n_users: int, n_items: int, m: int, lam: float, rng: np.random.Generator) -> Any:
@@ -42,9 +43,9 @@ def answers(truth: Any, m: int, rng: np.random.Generator) -> rather.Comparisons:
     n_users, n_items = truth.shape
     i, j = rng.integers(0, n_users, m), rng.integers(0, n_items, m)
     k = (j + rng.integers(1, n_items, m)) % n_items
-    first = rng.random(m) < sigmoid(truth[i, j] - truth[i, k])
-    pairs = (column.astype(np.int32) for column in (i, np.where(first, j, k), np.where(first, k, j)))
-    votes = Votes(n_users, n_items, by_user(Pairs(*pairs)))
+    first = rng.random(m) < expit(truth[i, j] - truth[i, k])
+    who, winner, loser = (column.astype(np.int32) for column in (i, np.where(first, j, k), np.where(first, k, j)))
+    votes = Votes(n_users, n_items, by_user(Pairs(who, winner, loser)))
     return rather.Comparisons(np.arange(n_users), np.arange(n_items), votes)
 
 

@@ -16,14 +16,15 @@ from typing import Any
 
 import collapse
 import common
+from smoke import sized
 from truth import every_pair, lam_of, risk, scores_of
 
 import rather
 
 NAME = "theory_rate"
-RANKS = (1, 2, 4, 8)
-SIZES = ((40, 40), (80, 80), (40, 120), (120, 40))
-PER_PARAMETER = (4, 8, 16, 32, 64, 128)
+RANKS = sized((1, 2, 4, 8), smoke=(1,))
+SIZES = sized(((40, 40), (80, 80), (40, 120), (120, 40)), smoke=((8, 8), (12, 12), (8, 16), (16, 8)))
+PER_PARAMETER = sized((4, 8, 16, 32, 64, 128), smoke=(8, 16, 64))
 LOSS = "hinge"
 
 

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 import rather
 from rather.data.rows import Pairs
 from rather.data.votes import Votes
-from rather.logistic import sigmoid
 
 MOST = 2**23  # pairs looked at; in larger worlds, those of evenly spaced users
 LOSSES: dict[str, Callable[[Any], Any]] = {
@@ -56,7 +56,7 @@ def every_pair(world: rather.World) -> rather.Comparisons:
     """All pairs in both directions, weighted by their probabilities: who fits these minimises R itself."""
     n_users, n_items = world.scores.shape
     j, k = (index.astype(np.int32) for index in np.nonzero(~np.eye(n_items, dtype=bool)))
-    weight = sigmoid(world.scores[:, j] - world.scores[:, k]).astype(np.float32).ravel()
+    weight = expit(world.scores[:, j] - world.scores[:, k]).astype(np.float32).ravel()
     user = np.repeat(np.arange(n_users, dtype=np.int32), len(j))
     pairs = Pairs(user, np.tile(j, n_users), np.tile(k, n_users), weight)
     size = world.comparisons.n_users, world.comparisons.n_items
@@ -68,6 +68,4 @@ def _mean(value: Callable[[Any, Any], Any], truth: Any, scores: Any) -> float:
     j, k = np.triu_indices(truth.shape[1], 1)
     step = -(-truth.shape[0] * len(j) // MOST)
     users = range(0, truth.shape[0], step)
-    return float(
-        np.mean([value(sigmoid(truth[i, j] - truth[i, k]), scores[i, j] - scores[i, k]).mean() for i in users])
-    )
+    return float(np.mean([value(expit(truth[i, j] - truth[i, k]), scores[i, j] - scores[i, k]).mean() for i in users]))

@@ -243,7 +243,7 @@ def test_paper_lists_its_scripts_and_their_data(run, document, checkout):
 
 def test_paper_runs_a_script(checkout, capfd):
     """Whatever follows the name goes to the script; with --json what it prints goes to standard error."""
-    given = ["--only", "AltSVM", "Global", "--seeds", "2"]
+    given = ["--only", "AltSVM", "Global", "--seeds", "2", "--committed"]
     assert main(["paper", "table9", *given]) == 0
     assert capfd.readouterr().out == f"{given}\n"
     assert main(["paper", "table9", *given, "--json"]) == 0
@@ -251,6 +251,17 @@ def test_paper_runs_a_script(checkout, capfd):
     results = checkout / "paper" / "results" / "table9.csv"
     assert json.loads(out) == {"ok": True, "name": "table9", "arguments": given, "results": str(results)}
     assert err == f"{given}\n" and results.read_text() == " ".join(given)
+
+
+@pytest.mark.parametrize("given", [[], ["--results", "mine"]])
+def test_paper_names_the_users_own_results(document, checkout, monkeypatch, given):
+    """Unless told to work on the committed ones, a script keeps results in a folder of the user's own."""
+    monkeypatch.chdir(checkout)
+    own = Path(given[-1] if given else "rather-paper", "table9.csv")
+    assert document("paper", "table9", *given)["results"] is None
+    own.parent.mkdir()
+    own.touch()
+    assert document("paper", "table9", *given)["results"] == str(own)
 
 
 def test_paper_reports_failure(run, checkout):

@@ -47,7 +47,7 @@ def test_a_cell_is_replaced_and_the_others_stay(results):
 
 
 def test_a_script_measures_what_is_asked_for(results, monkeypatch, capsys):
-    """--only, --seeds, --data and --missing choose the cells; each is kept as soon as it is done."""
+    """--only, --seeds, --data and --missing choose the cells; each is kept as soon as it is done, and shown apart."""
     measured = []
 
     def cells(data, seed):
@@ -61,19 +61,22 @@ def test_a_script_measures_what_is_asked_for(results, monkeypatch, capsys):
 
     def run(*options):
         measured.clear()
-        monkeypatch.setattr(sys, "argv", ["x.py", *options])
+        monkeypatch.setattr(sys, "argv", ["x.py", "--results", str(results / "own"), *options])
         tables.main("x", "About.", cells, lambda rows: f"{len(rows)} rows", data=("ml-1m", "netflix"), methods="ABC")
-        return measured, capsys.readouterr().out.splitlines()[-1]
+        return measured, [line for line in capsys.readouterr().out.splitlines() if line.endswith(("rows", ":"))]
 
+    has = f"what {results / 'own' / 'x.csv'} has:"
+    with pytest.raises(SystemExit, match="nothing was measured yet"):
+        run("--draw")
     assert run("--data", "netflix", "--seeds", "2", "--only", "B") == (
         [("netflix", 0, "B"), ("netflix", 1, "B")],
-        "2 rows",
+        ["Measured now:", "2 rows"],
     )
     assert run("--data", "netflix", "--seeds", "1", "--only", "A", "B", "--missing") == (
         [("netflix", 0, "A")],
-        "3 rows",
+        ["Measured now:", "1 rows", f"With {has}", "3 rows"],
     )
-    assert run("--draw") == ([], "3 rows")
+    assert run("--draw") == ([], [f"All of {has}", "3 rows"])
     with pytest.raises(SystemExit, match="the cells that were done are kept"):
         run("--data", "ml-1m")
     assert {(row["data"], row["method"]) for row in tables.read("x")} >= {("ml-1m", "A"), ("ml-1m", "B")}
@@ -95,6 +98,27 @@ def test_figures_stand_beside_the_papers(results):
     lines = table2.table(tables.read("table2")).splitlines()
     assert "| AltSVM | 0.7100 (0.7308) | – (0.7712) | – (0.7902) |" in lines
     assert any(line.startswith("| Global | 0.7100 ± 0.0141 (0.7500) |") for line in lines)
+
+
+def test_lines_with_nothing_measured_are_left_out():
+    """What is shown of a run has no lines of dashes, with or without the paper's figures."""
+    text = tables.markdown(["", "N = 20", "N = 50"], [["A", "0.7", "–"], ["B", "– (0.7)", "–"], ["–C", "0.1", "0.2"]])
+    assert tables.measured(text).splitlines()[2:] == ["| A | 0.7 | – |", "| –C | 0.1 | 0.2 |"]
+    assert tables.measured(f"{text}\n\n{tables.markdown(['N', '20'], [['A', '–']])}") == tables.measured(text)
+
+
+def test_means_are_of_the_seeds_of_the_differences(results):
+    """Where a rival lacks a seed, both means are over those it has, so that they differ by what is stated."""
+    keep([0.8, 0.8, 0.5], N=50, method="AltSVM")
+    keep([0.7, 0.7, 0.6], N=50, method="Global")
+    keep([0.75, 0.75], N=50, method="LCR")
+    (contest,) = claims.ndcg("AltSVM", ("Global", "LCR"), (50,))[:1]
+    assert "AltSVM 0.7000 against Global 0.6667 (+0.0333, level), 0.8000 against LCR 0.7500" in contest.numbers
+
+
+def test_small_data_have_sizes_of_their_own():
+    """MovieLens 100K has users with 20 ratings, so N is 10 and 20 there."""
+    assert {cell.at["N"] for cell in table2.cells("ml-100k", 0)} == {10, 20}
 
 
 def test_verdicts(results):

@@ -14,6 +14,7 @@ from rather.solving.newton import Newton
 from rather.solving.problem import Problem
 from rather.solving.scales import scales
 from rather.solving.sdca import Sdca
+from rather.solving.spectrum import scaled_slopes
 from rather.solving.start import spectral, uniform
 from reference import LOSSES, objective
 from test_passes import KINDS, make_problem
@@ -55,7 +56,7 @@ def test_user_half_against_scikit_learn(loss):
     assert objective(comparisons, problem) == pytest.approx(best, rel=1e-4)
 
     problem.U[:, : problem.rank] = 0
-    alpha = np.zeros(len(comparisons), np.float32)
+    user_dual = np.zeros(len(comparisons), np.float32)
     *_, gap, _ = core.sdca_users(
         problem.store,
         problem.loss,
@@ -63,7 +64,7 @@ def test_user_half_against_scikit_learn(loss):
         problem.p,
         problem.V,
         problem.U,
-        alpha,
+        user_dual,
         problem.rank,
         400 * len(comparisons),
         1,
@@ -107,10 +108,10 @@ def test_item_half(loss, kind):
                 break
     problem.delta = 0.0
     newton = objective(comparisons, problem)
-    beta = np.zeros(len(comparisons), np.float32)
+    item_dual = np.zeros(len(comparisons), np.float32)
     *_, gap, _ = core.sdca_items(
-        problem.store, problem.loss, problem.scales.user_weight, problem.q, problem.beta, problem.U, problem.V, beta,
-        problem.rank, 300 * len(comparisons), 3, 1,
+        problem.store, problem.loss, problem.scales.user_weight, problem.q, problem.beta, problem.U, problem.V,
+        item_dual, problem.rank, 300 * len(comparisons), 3, 1,
     )  # fmt: skip
     sdca = objective(comparisons, problem)
     assert 0 <= gap <= 1e-4 * sdca
@@ -185,17 +186,18 @@ def test_sdca_numbers_implied_and_written_comparisons_alike():
     ends = []
     for c in (comparisons, written(comparisons)):
         problem = make_problem(c, "squared_hinge", n_threads=1)
-        beta = np.zeros(len(c), np.float32)
+        item_dual = np.zeros(len(c), np.float32)
         core.sdca_items(
             problem.store, problem.loss, problem.scales.user_weight, problem.q, problem.beta, problem.U, problem.V,
-            beta, problem.rank, 100 * len(c), 3, 1,
+            item_dual, problem.rank, 100 * len(c), 3, 1,
         )  # fmt: skip
         ends.append(objective(comparisons, problem))
     assert ends[0] == pytest.approx(ends[1], rel=1e-4)
 
 
-def test_above_the_critical_value_the_personal_part_is_zero():
-    """For reg at the largest singular value of the scaled gradient at the global ranking, U = V = 0 stays optimal."""
+def test_the_critical_value_of_reg():
+    """Above the largest singular value of the scaled gradient at the global ranking, U = V = 0 stays optimal; below it,
+    the personal part comes alive."""
     world = simulate(n_users=80, n_items=40, rank=2, per_user=30, seed=4)
     store = world.comparisons.store
     problem = Problem(
@@ -208,8 +210,23 @@ def test_above_the_critical_value_the_personal_part_is_zero():
     )
     problem.set_reg(1e9, 50.0)
     spectral(problem, 0)
-    assert not problem.U[:, :4].any() and problem.V[:, 4].any()
-    assert problem.user_step() == 0
+    dense = np.zeros((store.n_users, store.n_items))
+    dense[np.repeat(np.arange(store.n_users), np.diff(store.start)), store.item] = scaled_slopes(problem)
+    left, values, right = np.linalg.svd(dense)
+
+    def gain(reg):
+        """What a little of the leading singular pair takes off the objective, from where the start has left it."""
+        problem.set_reg(reg, 50.0)
+        spectral(problem, 0)
+        alive = bool(problem.U[:, :4].any())
+        problem.U[:, :4] = problem.V[:, :4] = 0
+        before = objective(world.comparisons, problem)
+        problem.U[:, 0], problem.V[:, 0] = 0.03 * left[:, 0], 0.03 * right[0] / np.sqrt(problem.scales.item_ridge)
+        return before - objective(world.comparisons, problem), alive
+
+    above, below = gain(1.01 * values[0]), gain(0.99 * values[0])
+    assert above[0] < 0 and not above[1]
+    assert below[0] > 0 and below[1]
 
 
 def test_spectral_start_beats_uniform():

@@ -35,8 +35,8 @@ def _choose() -> tuple[str, Any]:
 simd, core = _choose()
 
 FloatArray = npt.NDArray[np.float32]
-LOSSES = {"squared_hinge": 0, "hinge": 1, "logistic": 2}
-GAP_LOSSES = {"gap_times_logistic": 3, "gap_logistic": 4, "squared_difference": 5}  # these see how ratings differ
+LOSSES: dict[str, int] = core.LOSSES  # by their numbers in the core
+GAP_LOSSES: dict[str, int] = core.GAP_LOSSES  # these see how ratings differ
 
 
 def threads(n_threads: int | None) -> int:

@@ -28,7 +28,7 @@ def paper(options: argparse.Namespace) -> Answer:
             raise InputError(f"{options.rest[0]!r} goes after the name of a script; rather paper alone lists them")
         return {"scripts": scripts()}, _show_scripts
     ok = run(options.name, options.rest, aside=options.json)
-    kept = results(options.name)
+    kept = results(options.name, options.rest)
     return {
         "ok": ok, "name": options.name, "arguments": options.rest, "results": str(kept) if kept.exists() else None,
     }, _show_nothing  # fmt: skip
@@ -79,9 +79,13 @@ def run(name: str, arguments: Sequence[str], aside: bool) -> bool:
     return subprocess.run(command, stdout=STANDARD_ERROR if aside else None).returncode == 0
 
 
-def results(name: str) -> Path:
-    """The file a script keeps its results in, whether it is there or not."""
-    return folder() / "results" / f"{name}.csv"
+def results(name: str, arguments: Sequence[str]) -> Path:
+    """The file a script with these arguments keeps its results in, whether it is there or not."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--results", type=Path, default=Path("rather-paper"))
+    parser.add_argument("--committed", action="store_true")
+    options, _ = parser.parse_known_args(arguments)
+    return (folder() / "results" if options.committed else options.results) / f"{name}.csv"
 
 
 def _data(tree: ast.Module) -> tuple[str, ...]:

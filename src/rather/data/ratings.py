@@ -66,13 +66,9 @@ class Levels(Source):
             raise InputError(NO_GAPS)
         r = self.levels
         start, key = row_starts(r.user, self.n_users), scores(r.user, r.item)
-        right, every = np.zeros(self.n_users), np.zeros(self.n_users)
-        for i in range(self.n_users):
-            a, b = start[i], start[i + 1]
-            right[i], every[i] = core.count_ordered(
-                np.array([0, b - a]), r.rating[a:b].copy(), key[a:b].copy(), min_gap or 0.0, 1
-            )
-        return right, every
+        right, every = np.empty(self.n_users, np.int64), np.empty(self.n_users, np.int64)
+        core.count_ordered(start, r.rating, key, min_gap or 0.0, right, every, n_threads)
+        return right.astype(float), every.astype(float)
 
     def split_pairs(self, share: float, rng: np.random.Generator, users: Mask | None) -> tuple[Source, Source]:
         return self._as_votes().split_pairs(share, rng, users)

@@ -21,7 +21,7 @@ from ..solving.reg import gradient_scales
 from ..solving.scales import scales
 from ..solving.singular import singular
 
-LISTS = {"ndcg": 0, "ordinal": 1}  # losses of whole lists, by their numbers in the core
+LISTS: dict[str, int] = core.LISTS  # losses of whole lists, by their numbers in the core
 LOSSES = (*LISTS, "regression")
 REG_FACTOR, BIAS_FACTOR = 1.8, 1.0  # times the scales of the gradient at zero; chosen on held-out training data
 PLANES = 100  # at most, in one half of a round
@@ -281,11 +281,11 @@ class Lists(Halves):
         return c
 
     def _items(self) -> tuple[float, float]:
-        loss, _, gap = core.bundle_items(self._lists, self.U, self.V, self.rank, self.q, self.beta, *self._accuracy)
+        loss, gap = core.bundle_items(self._lists, self.U, self.V, self.rank, self.q, self.beta, *self._accuracy)
         return loss, gap
 
     def _users(self) -> tuple[float, float]:
-        loss, _, gap = core.bundle_users(self._lists, self.V, self.U, self.rank, self.reg, *self._accuracy)
+        loss, gap = core.bundle_users(self._lists, self.V, self.U, self.rank, self.reg, *self._accuracy)
         return loss, gap
 
 

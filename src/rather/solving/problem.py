@@ -53,8 +53,7 @@ class Problem:
         self.V = factor(store.n_items, rank + 1)
         self.U[:, rank] = 1.0 if bias else 0.0
         self.m, self.c, self.d = (np.zeros(store.n_entries, np.float32) for _ in range(3))
-        order = np.zeros(store.n_entries, np.uint32) if store.sweeps else None
-        self._state = core.State(self.m, self.c, self.d, order, scales.user_weight)
+        self._state = core.State(store, self.m, self.c, self.d, scales.user_weight)
         self.loss_value = 0.0
         self.priors = priors
         self.user_mean: FloatArray | None = None  # what the users' ridges pull to, if not to 0
@@ -85,15 +84,15 @@ class Problem:
 
     def evaluate(self) -> float:
         """Loss and slopes at the current scores ``m``."""
-        self.loss_value = core.evaluate(self.store, self.loss, self.delta, self._state, self.n_threads)
+        self.loss_value = core.evaluate(self._state, self.loss, self.delta, self.n_threads)
         return self.loss_value
 
     def user_step(
         self, *, newton_steps: int = 1, cg_steps: int = 5, cg_tol: float = 0.1, grad_tol: float = 0.0
     ) -> float:
         """Newton on every user, V fixed; returns the decrement: what the quadratic models said there was to gain."""
-        self.loss_value, _, decrement = core.user_step(
-            self.store, self.loss, self.delta, self.p, self.user_mean, self.V, self.U, self.rank, self._state,
+        self.loss_value, decrement = core.user_step(
+            self._state, self.loss, self.delta, self.p, self.user_mean, self.V, self.U, self.rank,
             newton_steps, cg_steps, cg_tol, grad_tol, self.n_threads,
         )  # fmt: skip
         self.update_priors(items=False)
@@ -103,9 +102,9 @@ class Problem:
         """One Newton-CG step on all items with U fixed; returns the decrement."""
         mean = None if self.priors is None else self.priors.items.mean
         own = self.V if mean is None else self.V - mean  # what the ridges are of; the scores are carried along
-        self.loss_value, _, decrement = core.item_step(
-            self.store, self.loss, self.delta, self.q, self.beta, self.U, own, self.rank, self.loss_value,
-            self._state, cg_steps, cg_tol, self.n_threads,
+        self.loss_value, decrement = core.item_step(
+            self._state, self.loss, self.delta, self.q, self.beta, self.U, own, self.rank, self.loss_value,
+            cg_steps, cg_tol, self.n_threads,
         )  # fmt: skip
         if mean is not None:
             np.add(own, mean, out=self.V)
@@ -166,13 +165,13 @@ class Problem:
         """The loss at ``m``, that of a hinge without its smoothing."""
         if self.delta == 0:
             return self.loss_value
-        return float(core.evaluate(self.store, self.loss, 0.0, self._scratch(self.m), self.n_threads))
+        return float(core.evaluate(self._scratch(self.m), self.loss, 0.0, self.n_threads))
 
     def true_loss_at(self, U: FloatArray, V: FloatArray) -> float:
         """The same at other factors."""
         m = np.empty_like(self.m)
         core.scores(self.store, U, V, m, self.n_threads)
-        return float(core.evaluate(self.store, self.loss, 0.0, self._scratch(m), self.n_threads))
+        return float(core.evaluate(self._scratch(m), self.loss, 0.0, self.n_threads))
 
     def dual_value(self, tau: float) -> float:
         """-sum_t w_t L*(tau L'(x_t)) at ``m``, where 0 <= tau <= 1 (and any tau for squares): what duality makes of it.
@@ -181,8 +180,7 @@ class Problem:
         """
         if self.loss_name in SQUARES:
             return tau * (2 * self.loss_value - self.slope()) - tau * tau * self.loss_value
-        args = self.loss, self.delta, tau, self._scratch(self.m), self.n_threads
-        return float(core.dual_value(self.store, *args))
+        return float(core.dual_value(self._scratch(self.m), self.loss, self.delta, tau, self.n_threads))
 
     def slope(self) -> float:
         """The derivative of the loss along the scores, sum_e c_e m_e."""
@@ -190,8 +188,7 @@ class Problem:
 
     def _scratch(self, m: FloatArray) -> Any:
         """A state at some scores, whose slopes no one will miss."""
-        order = np.zeros(self.store.n_entries, np.uint32) if self.store.sweeps else None
-        return core.State(m, np.empty_like(self.c), np.empty_like(self.d), order, self.scales.user_weight)
+        return core.State(self.store, m, np.empty_like(self.c), np.empty_like(self.d), self.scales.user_weight)
 
 
 def _row_norms(A: FloatArray) -> Any:

@@ -26,8 +26,7 @@ class Sdca:
         self.rounds_done = 0
         n = problem.store.n_comparisons
         memory.require(8.0 * n, f"the dual variables of {n:,} comparisons", "use solver='newton', which needs none")
-        self.alpha = np.zeros(problem.store.n_comparisons, np.float32)
-        self.beta = np.zeros(problem.store.n_comparisons, np.float32)
+        self.user_dual, self.item_dual = np.zeros(n, np.float32), np.zeros(n, np.float32)
 
     def round(self) -> dict[str, float]:
         """One round, V before U.
@@ -39,11 +38,11 @@ class Sdca:
         problem, weight = self.problem, self.problem.scales.user_weight
         n = problem.store.n_comparisons
         _, item_ridge, item_gap, item_before = core.sdca_items(
-            problem.store, problem.loss, weight, problem.q, problem.beta, problem.U, problem.V, self.beta,
+            problem.store, problem.loss, weight, problem.q, problem.beta, problem.U, problem.V, self.item_dual,
             problem.rank, n, self._stream(0), problem.n_threads,
         )  # fmt: skip
         loss, user_ridge, user_gap, user_before = core.sdca_users(
-            problem.store, problem.loss, weight, problem.p, problem.V, problem.U, self.alpha,
+            problem.store, problem.loss, weight, problem.p, problem.V, problem.U, self.user_dual,
             problem.rank, n, self._stream(1), problem.n_threads,
         )  # fmt: skip
         self.rounds_done += 1
@@ -58,11 +57,11 @@ class Sdca:
 
     def state(self) -> dict[str, Any]:
         """Arrays to save, beside U and V, to resume from here."""
-        return {"alpha": self.alpha, "beta": self.beta}
+        return {"alpha": self.user_dual, "beta": self.item_dual}
 
     def restore(self, state: dict[str, Any], rounds_done: int) -> None:
         self.rounds_done = rounds_done
-        self.alpha[:], self.beta[:] = state["alpha"], state["beta"]
+        self.user_dual[:], self.item_dual[:] = state["alpha"], state["beta"]
 
     def _stream(self, half: int) -> int:
         sequence = np.random.SeedSequence((self.seed, self.rounds_done, half))

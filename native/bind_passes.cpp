@@ -1,0 +1,124 @@
+// Binds passes over the entries of a store, the spectrum of numbers over them, and prior means.
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "border.hpp"
+#include "prior.hpp"
+#include "spectral.hpp"
+
+namespace rather {
+
+namespace {
+
+struct FeaturePrior {  // with the features it refers to
+  In<float> features;
+  Rows<const float> f;
+  Prior prior;
+
+  FeaturePrior(In<float> F, std::int64_t k, In<float> weight, double strength, Threads n_threads)
+      : features(F),
+        f(rows(F, kAny, "features")),
+        prior(f.data, f.ld, between(k, 1, f.ld, "k"), weights(weight, f.n), strength, n_threads) {}
+
+  static std::vector<float> weights(const In<float>& weight, std::int64_t n) {
+    const float* w = sized(weight, n, "weight");
+    return {w, w + n};
+  }
+};
+
+Expansion expansion(const In<float>& root, const char* name, const FeaturePrior& side, std::int64_t n,
+                    const char* side_name) {
+  rows(side.features, n, side_name);
+  return {sized(root, n, name),
+          side.f.data,
+          n,
+          side.f.ld,
+          side.prior.k(),
+          static_cast<float>(1 / std::sqrt(side.prior.lambda()))};
+}
+
+}  // namespace
+
+void bind_passes(nb::module_& m) {
+  m.def(
+      "scores",
+      [](const Store& s, const In<float>& U, const In<float>& V, const InOut<float>& out, Threads n_threads) {
+        auto u = rows(U, s.n_users, "U");
+        auto v = rows(V, s.n_items, "V", u.ld);
+        scores(s, u.data, v.data, u.ld, sized(out, s.n_entries(), "out"), n_threads);
+      },
+      "store"_a, "U"_a, "V"_a, "out"_a, "n_threads"_a, Release());
+  m.def(
+      "item_products",
+      [](const Store& s, const In<float>& coefficient, const In<float>& U, const InOut<float>& out, Threads n_threads) {
+        auto u = rows(U, s.n_users, "U");
+        item_products(s, sized(coefficient, s.n_entries(), "coefficient"), u.data, u.ld,
+                      rows(out, s.n_items, "out", u.ld).data, n_threads);
+      },
+      "store"_a, "coefficient"_a, "U"_a, "out"_a, "n_threads"_a, Release());
+  m.def(
+      "user_products",
+      [](const Store& s, const In<float>& coefficient, const In<float>& V, const InOut<float>& out, Threads n_threads) {
+        auto v = rows(V, s.n_items, "V");
+        user_products(s, sized(coefficient, s.n_entries(), "coefficient"), v.data, v.ld,
+                      rows(out, s.n_users, "out", v.ld).data, n_threads);
+      },
+      "store"_a, "coefficient"_a, "V"_a, "out"_a, "n_threads"_a, Release());
+  m.def(
+      "scaled",
+      [](const Store& s, const In<float>& c, const In<float>& left, const In<float>& right, const InOut<float>& out,
+         Threads n_threads) {
+        scaled(s, sized(c, s.n_entries(), "c"), sized(left, s.n_users, "left"), sized(right, s.n_items, "right"),
+               sized(out, s.n_entries(), "out"), n_threads);
+      },
+      "store"_a, "c"_a, "left"_a, "right"_a, "out"_a, "n_threads"_a, Release());
+  m.def(
+      "row_and_column_sums",
+      [](const Store& s, const In<float>& x, const InOut<double>& row_absolute, const InOut<double>& row_square,
+         const InOut<double>& column_square, Threads n_threads) {
+        row_and_column_sums(s, sized(x, s.n_entries(), "x"), sized(row_absolute, s.n_users, "row_absolute"),
+                            sized(row_square, s.n_users, "row_square"),
+                            sized(column_square, s.n_items, "column_square"), n_threads);
+      },
+      "store"_a, "x"_a, "row_absolute"_a, "row_square"_a, "column_square"_a, "n_threads"_a, Release());
+
+  m.def(
+      "singular",
+      [](const Store& s, const In<float>& coefficient, const InOut<float>& left, const InOut<float>& right,
+         std::int64_t columns, int iterations, Threads n_threads) {
+        auto u = rows(left, s.n_users, "left");
+        auto v = rows(right, s.n_items, "right", u.ld);
+        return singular(s, sized(coefficient, s.n_entries(), "coefficient"), u.data, v.data, u.ld,
+                        between(columns, 0, u.ld, "columns"), iterations, n_threads);
+      },
+      "store"_a, "coefficient"_a, "left"_a, "right"_a, "columns"_a, "iterations"_a, "n_threads"_a, Release());
+  nb::class_<FeaturePrior>(m, "Prior")
+      .def(nb::init<In<float>, std::int64_t, In<float>, double, Threads>(), "features"_a, "k"_a, "weight"_a,
+           "strength"_a, "n_threads"_a)
+      .def_prop_ro("ridge", [](const FeaturePrior& self) { return self.prior.lambda(); })
+      .def(
+          "regress",
+          [](const FeaturePrior& self, const In<float>& X, const InOut<float>& C, const InOut<float>& mean,
+             Threads n_threads) {
+            auto x = rows(X, self.f.n, "X");
+            self.prior.regress(x.data, x.ld, rows(C, self.prior.k(), "C", x.ld).data,
+                               rows(mean, self.f.n, "mean", x.ld).data, n_threads);
+          },
+          "X"_a, "C"_a, "mean"_a, "n_threads"_a, Release());
+  m.def(
+      "singular_expanded",
+      [](const Store& s, const In<float>& coefficient, const In<float>& user_root, const FeaturePrior& users,
+         const In<float>& item_root, const FeaturePrior& items, const InOut<float>& left, const InOut<float>& right,
+         std::int64_t columns, int iterations, Threads n_threads) {
+        auto u = rows(left, s.n_users, "left");
+        auto v = rows(right, s.n_items, "right", u.ld);
+        return singular_expanded(s, sized(coefficient, s.n_entries(), "coefficient"),
+                                 expansion(user_root, "user_root", users, s.n_users, "users"),
+                                 expansion(item_root, "item_root", items, s.n_items, "items"), u.data, v.data, u.ld,
+                                 between(columns, 0, u.ld, "columns"), iterations, n_threads);
+      },
+      "store"_a, "coefficient"_a, "user_root"_a, "users"_a, "item_root"_a, "items"_a, "left"_a, "right"_a, "columns"_a,
+      "iterations"_a, "n_threads"_a, Release());
+}
+
+}  // namespace rather

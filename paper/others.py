@@ -1,0 +1,121 @@
+"""Other people's packages on clicks, from the same table as ours and judged like ours.
+
+Each is a function from a table of user and item, a seed and a number of threads to (seconds to prepare, seconds to fit,
+a model): preparing begins with the table, codes of the ids included. Where a package is not installed, ``there`` says
+so.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import rather
+
+Timed = tuple[float, float, Any]
+Fit = Callable[[Any, int, int], Timed]  # from a table, a seed and a number of threads
+
+
+@lru_cache
+def there(package: str) -> bool:
+    """Whether a package is installed and loads; if not, a line says, once, that it is skipped."""
+    try:
+        importlib.import_module(package)
+    except ImportError as e:
+        print(f"{package} is not installed: skipped ({e})", file=sys.stderr)
+        return False
+    return True
+
+
+def runnable(names: Sequence[str]) -> list[str]:
+    """Those methods whose package is here; a method's first word names it, ours begin with anything else."""
+    packages = ("implicit", "lightfm", "evalica", "choix")
+    return [name for name in names if (first := name.split()[0]) not in packages or there(first)]
+
+
+def timed(prepare: Callable[[], Any], fit: Callable[[Any], Any]) -> Timed:
+    began = time.perf_counter()
+    data = prepare()
+    prepared = time.perf_counter()
+    model = fit(data)
+    return prepared - began, time.perf_counter() - prepared, model
+
+
+def matrix(train: Any) -> tuple[Any, Any, Any]:
+    """The ids of users and items, and the clicks as a sparse matrix."""
+    import scipy.sparse
+
+    (users, user), (items, item) = (np.unique(train[name].to_numpy(), return_inverse=True) for name in ("user", "item"))
+    ones = np.ones(len(user), np.float32)
+    return users, items, scipy.sparse.csr_matrix((ones, (user, item)), (len(users), len(items)))
+
+
+def judged(train: Any, users: Any, items: Any, U: Any, V: Any, bias: Any = 0.0) -> rather.FactorModel:
+    """Somebody else's factors as a model of ours: one that was fitted for a round, with its factors replaced."""
+    model: rather.FactorModel = rather.BPR(rank=U.shape[1], max_iter=1).fit(
+        rather.Comparisons.from_clicks(train, unseen=1)
+    )
+    assert np.array_equal(model.users_, users) and np.array_equal(model.items_, items)
+    model.user_factors_[:], model.item_factors_[:], model.item_bias_[:] = U, V, bias
+    return model
+
+
+def implicit(kind: str, **settings: Any) -> Fit:
+    """implicit's "als" or "bpr"."""
+
+    def run(train: Any, seed: int, n_threads: int) -> Timed:
+        from implicit.cpu.als import AlternatingLeastSquares
+        from implicit.cpu.bpr import BayesianPersonalizedRanking
+
+        method = {"als": AlternatingLeastSquares, "bpr": BayesianPersonalizedRanking}[kind]
+
+        def fit(prepared: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+            users, items, clicks = prepared
+            model = method(num_threads=n_threads, random_state=seed, **settings)
+            model.fit(clicks, show_progress=False)
+            return users, items, model
+
+        prepare, took, (users, items, model) = timed(lambda: matrix(train), fit)
+        return prepare, took, judged(train, users, items, model.user_factors, model.item_factors)
+
+    return run
+
+
+def lightfm(epochs: int, **settings: Any) -> Fit:
+    def run(train: Any, seed: int, n_threads: int) -> Timed:
+        from lightfm import LightFM
+
+        def fit(prepared: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+            users, items, clicks = prepared
+            model = LightFM(random_state=seed, **settings)
+            model.fit(clicks, epochs=epochs, num_threads=n_threads)
+            return users, items, model
+
+        prepare, took, (users, items, model) = timed(lambda: matrix(train), fit)
+        bias, V = model.get_item_representations()
+        return prepare, took, judged(train, users, items, model.get_user_representations()[1], V, bias)
+
+    return run
+
+
+FAMILIES: dict[str, Callable[..., Fit]] = {
+    "implicit ALS": lambda **settings: implicit("als", factors=64, **settings),
+    "implicit BPR": lambda **settings: implicit("bpr", factors=100, **settings),
+    "lightfm WARP": lambda **settings: lightfm(loss="warp", no_components=64, **settings),
+}
+PLAIN: dict[str, dict[str, Any]] = {
+    "implicit ALS": {"regularization": 10.0, "alpha": 1.0},
+    "implicit BPR": {},
+    "lightfm WARP": {"epochs": 30},
+}
+TUNED: dict[str, dict[str, Any]] = {  # what benchmarks/peers.py --tune found on held-out training clicks
+    "implicit ALS": {"regularization": 30.0, "alpha": 3.0},
+    "implicit BPR": {"learning_rate": 0.003, "regularization": 0.003, "iterations": 100},
+    "lightfm WARP": {"epochs": 30, "learning_rate": 0.02, "max_sampled": 50},
+}
