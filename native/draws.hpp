@@ -24,4 +24,20 @@ class Draws {
   std::uint64_t state_;
 };
 
+// Whether so few of n are left that draws from all would be rejected too often.
+inline bool is_few(std::int64_t left, std::int64_t n) { return 16 * left < n; }
+
+// The n-th (from 0) whole number that is not in an ascending list without repeats.
+inline std::int32_t nth_missing(const std::int32_t* list, std::int64_t size, std::int64_t n) {
+  std::int64_t low = 0, high = size;  // list[k] - k numbers below list[k] are missing
+  while (low < high) {
+    std::int64_t middle = (low + high) / 2;
+    if (list[middle] - middle > n)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return static_cast<std::int32_t>(n + low);
+}
+
 }  // namespace rather

@@ -30,16 +30,24 @@ inline void sample_clicks(const ItemRows& clicked, const ItemRows& seen, std::in
                           int n_threads) {
   for_ranges(n_threads, n_users, 64, [&](int, std::int64_t first, std::int64_t last) {
     std::vector<char> has(n_items, 0);
+    std::vector<std::int32_t> rest;  // what is left to draw from, where that is little
     for (std::int64_t i = first; i < last; ++i) {
       const std::int64_t n = clicked.size(i);
       std::int64_t left = n_items;
       Draws draws(seed, i);
       for (auto* j = seen.begin(i); j != seen.end(i); ++j) left -= !std::exchange(has[*j], 1);
       const bool none = n == 0 || left == 0;
+      rest.clear();
+      for (std::int32_t j = 0; !none && is_few(left, n_items) && j < n_items; ++j)
+        if (!has[j]) rest.push_back(j);
       for (std::int64_t t = i * per_user; t < (i + 1) * per_user; ++t) {
         winner[t] = loser[t] = -1;
         if (none) continue;
         winner[t] = clicked.begin(i)[draws.below(n)];
+        if (!rest.empty()) {
+          loser[t] = rest[draws.below(left)];
+          continue;
+        }
         do loser[t] = static_cast<std::int32_t>(draws.below(n_items));
         while (has[loser[t]]);
       }

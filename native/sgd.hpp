@@ -63,7 +63,11 @@ struct ClickedAgainstUnclicked {
   Drawn operator()(Draws& draws) const {
     for (;;) {
       std::int64_t e = draws.below(clicks.n), i = clicks.user[e];
-      if (clicks.start[i + 1] - clicks.start[i] == clicks.n_items) continue;
+      const std::int64_t own = clicks.start[i + 1] - clicks.start[i];
+      if (own == clicks.n_items) continue;
+      const std::int32_t* list = clicks.item + clicks.start[i];
+      if (const std::int64_t left = clicks.n_items - own; is_few(left, clicks.n_items))
+        return {i, clicks.item[e], nth_missing(list, own, draws.below(left)), 1.0f};
       std::int32_t k;
       do k = static_cast<std::int32_t>(draws.below(clicks.n_items));
       while (clicks.has(i, k));

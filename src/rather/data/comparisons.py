@@ -94,7 +94,8 @@ class Comparisons:
     def from_triples(cls, X: Any, y: Any = None) -> Comparisons:
         """The paper's Omega and Y: integer triples (i, j, k), and y = +1 where i prefers j to k, -1 where k to j.
 
-        Users and items are the integers from 0 to the largest that occurs.
+        Users and items are the integers from 0 to the largest that occurs; where most of these are unused, those that
+        occur.
         """
         return cls(*readers.triples(X, y))
 

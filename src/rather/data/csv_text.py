@@ -99,7 +99,8 @@ def read_by_standard_library(raw: bytes, name: str, delimiter: str) -> Columns:
         ) from e
     except csv.Error as e:
         raise FileError(f"{name} cannot be read as CSV text: {e}") from e
-    twice = next((column for k, column in enumerate(header) if column in header[:k]), None)
+    seen: set[str] = set()
+    twice = next((column for column in header if column in seen or seen.add(column)), None)  # type: ignore[func-returns-value]
     if twice is not None:
         raise FileError(f"the header of {name} has {twice!r} twice; rename one of the columns")
     if not rows:

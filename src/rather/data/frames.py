@@ -55,6 +55,9 @@ def _column_of_dict(table: Any, name: str) -> Any:
     column = table[name]
     if isinstance(column, (list, tuple)):
         return list(column)
+    if isinstance(column, np.ma.MaskedArray) and np.ma.getmaskarray(column).any():
+        row = int(np.argmax(np.ma.getmaskarray(column)))
+        raise InputError(f"the column {name!r} is missing in row {row}; drop such rows first")
     array = np.asarray(column)
     if array.ndim == 0:
         raise InputError(f"the column {name!r} is {column!r}; it must be a list or an array")
@@ -65,8 +68,9 @@ def _column_of_narwhal(table: Any, name: str) -> Any:
     import narwhals
 
     column = table.get_column(name)
-    wide = column.dtype in (narwhals.Int128, narwhals.UInt128)  # which numpy does not have
-    return column.to_list() if wide else column.to_numpy()
+    # Text as Python's own: numpy's is as wide as the longest and drops NULs at the end. It has no integers of 128 bits.
+    own = narwhals.String, narwhals.Categorical, narwhals.Enum, narwhals.Int128, narwhals.UInt128
+    return column.to_list() if column.dtype in own else column.to_numpy()
 
 
 def length(frame: Any) -> int:

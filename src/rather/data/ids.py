@@ -57,7 +57,7 @@ def _checked_objects(array: Ids, what: str) -> Ids:
     if kinds <= {str}:
         return array
     if all(issubclass(k, str) for k in kinds):
-        return np.array([str(v) for v in array], dtype=object)
+        return np.array([str.__str__(v) for v in array], dtype=object)  # an enumeration's text, not its name
     if all(issubclass(k, (int, np.integer)) and not issubclass(k, bool) for k in kinds):
         return _from_list([int(v) for v in array])
     for row, value in enumerate(array.tolist()):

@@ -17,6 +17,7 @@ from .votes import Votes
 
 LARGEST_RATING = 1e30  # so that single precision holds differences
 LARGEST_WEIGHT = 1e6  # so that single precision holds the squares of sums
+DENSE = 16  # times as many codes as rows may be unused
 EVERYONE = "everyone"  # who voted where nobody is named
 
 Read = tuple[Ids, Ids, Source]
@@ -68,8 +69,17 @@ def triples(X: Any, y: Any) -> Read:
     if y is not None:
         sign = signs(y, len(given))
         j, k = np.where(sign == 1, j, k), np.where(sign == 1, k, j)
-    users, items = np.arange(u.max() + 1, dtype=np.int64), np.arange(max(j.max(), k.max()) + 1, dtype=np.int64)
+    users, (u,) = _integers([u])
+    items, (j, k) = _integers([j, k])
     return users, items, Votes(len(users), len(items), by_user(Pairs(u, j, k)))
+
+
+def _integers(columns: list[Any]) -> tuple[Ids, list[Any]]:
+    """All integers from 0 to the largest; or where most of these do not occur, only those that do."""
+    n = max(int(column.max()) for column in columns) + 1
+    if n <= DENSE * sum(map(len, columns)) + 1024:
+        return np.arange(n, dtype=np.int64), columns
+    return factorize([column.astype(np.int64) for column in columns], "code")
 
 
 def checked_triples(X: Any) -> Any:

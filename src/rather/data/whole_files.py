@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
-import tempfile
+import secrets
+import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from ..errors import FileError
+
+LEFTOVER = ".unfinished"
 
 
 def existing(path: str | Path, wanted: str) -> Path:
@@ -44,24 +50,39 @@ def destination(path: str | Path) -> Path:
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
-    """A binary file to write to, which takes its final name, flushed to disk, only if the block ends well."""
-    path = destination(path)
+    """A binary file to write to, which takes its final name, flushed to disk, only if the block ends well.
+
+    A link is followed, the permissions of a file that is replaced are kept, and one that may not be written to is
+    refused. What a kill leaves behind is removed by the next write of the same file.
+    """
+    path = Path(os.path.realpath(destination(path)))
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    if mode is not None and not mode & 0o222:
+        raise FileError(f"the file {str(path)!r} is read-only; give another name")
+    _remove_leftovers(path)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}{LEFTOVER}")
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # less what the umask takes away
     except OSError as e:
         raise FileError(f"cannot write {str(path)!r}: {e.strerror}") from e
-    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as f:
             yield f
             f.flush()
             os.fsync(f.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
+        if mode is not None:
+            temporary.chmod(mode)
         temporary.replace(path)
     except BaseException as e:
         temporary.unlink(missing_ok=True)
         if isinstance(e, OSError) and not isinstance(e, FileError):
             raise FileError(f"cannot write {str(path)!r}: {e.strerror}") from e
         raise
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what writes of this file left behind that were killed an hour ago or earlier."""
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*{LEFTOVER}"):
+        with contextlib.suppress(OSError):
+            if time.time() - leftover.stat().st_mtime > 3600:
+                leftover.unlink()

@@ -83,9 +83,10 @@ class AltSVM(LowRank):
         Rounds (each solves V, then U) at most.
     tol : float, optional
         Stop once what the two halves of a round had to gain, relative to the objective, is at most this: by their
-        Newton decrements (newton) or duality gaps (sdca). None: 3e-4; 0.02 for clicks against unseen items, which more
-        rounds did not predict better on held-out training clicks; 1e-3 where ``exposure`` is used. With rank="auto" it
-        is the certified distance from the best objective over all ranks, relative to it (None: 0.01).
+        Newton decrements (newton) or, after the round, by their duality gaps (sdca). None: 3e-4; 0.02 for clicks
+        against unseen items, which more rounds did not predict better on held-out training clicks; 1e-3 where
+        ``exposure`` is used. With rank="auto" it is the certified distance from the best objective over all ranks,
+        relative to it (None: 0.01).
     n_threads : int, optional
         All cores by default.
     seed : int

@@ -167,6 +167,10 @@ class Problem:
             return self.loss_value
         return float(core.evaluate(self._scratch(self.m), self.loss, 0.0, self.n_threads))
 
+    def loss_at_zero(self) -> float:
+        """The loss of no model at all, whose scores are all 0."""
+        return float(core.evaluate(self._scratch(np.zeros_like(self.m)), self.loss, 0.0, self.n_threads))
+
     def true_loss_at(self, U: FloatArray, V: FloatArray) -> float:
         """The same at other factors."""
         m = np.empty_like(self.m)

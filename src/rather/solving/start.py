@@ -56,6 +56,7 @@ def grow(problem: Problem, seed: int) -> None:
     dead = np.flatnonzero(~(problem.U[:, :r].any(axis=0) & problem.V[:, :r].any(axis=0)))
     if not len(dead):
         return
+    dead = dead[: min(problem.store.n_users, problem.store.n_items)]  # a matrix has no more singular values
     values, left, right = _steepest(problem, len(dead), np.random.default_rng(seed))
     fill(problem, dead, left, values, right)
 
