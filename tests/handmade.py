@@ -6,6 +6,7 @@ from rather import AltSVM
 from rather.data.ids import Vocabulary, as_ids
 from rather.data.rows import row_starts
 from rather.data.votes import Votes
+from rather.models.calibration import Slope
 from rather.native import factor
 from rather.solving.scales import UserRule
 
@@ -31,6 +32,6 @@ def model_of(scores, users=None, items=None, seen=()):
     who, what = np.array(sorted(seen), np.int32).reshape(-1, 2).T
     model.seen_ = (row_starts(who, n_users), what.copy())
     model.loss_, model.reg_, model.user_rule_ = "squared_hinge", 1.0, UserRule(0.0, 1.0, 0.0)
-    model.slope_, model._fitted_to, model.names_ = 1.0, None, {}
+    model._slope, model._fitted_to, model.names_ = Slope(1.0), None, {}
     model.frame_kind_, model.history_ = "dict", []
     return model

@@ -94,6 +94,9 @@ def votes(make=dict, options=None, **columns):
     return Comparisons.from_frame(make({**good, **columns}), **(options or {}))
 
 
+ITEMS = ["item 1", "item 2", "item 3"]  # that the model knows
+
+
 def ratings(read=Comparisons.from_ratings, options=None, **columns):
     good = {"user": [1, 1, 2], "item": ["A", "B", "A"], "rating": [1, 2, 3]}
     return read({**good, **columns}, **(options or {}))
@@ -309,7 +312,7 @@ EVALUATION = {
     "min_gap without ratings": (lambda b: rather.pairwise_accuracy(b.model, b.votes, min_gap=2), "min_gap", "ratings"),
     "negative min_gap": (lambda b: rather.pairwise_accuracy(b.model, b.votes, min_gap=-1), "min_gap is -1"),
     "min_gap that leaves nothing": (
-        lambda b: rather.pairwise_accuracy(b.model, ratings(user=["user 1"] * 2 + ["user 2"]), min_gap=50), "50"),
+        lambda b: rather.pairwise_accuracy(b.model, ratings(user=["user 1"] * 3, item=ITEMS), min_gap=50), "50"),
     "accuracy of a frame": (lambda b: rather.pairwise_accuracy(b.model, {"user": []}), "dict", "Comparisons"),
     "accuracy for a stranger": (lambda b: rather.pairwise_accuracy(b.model, votes()), "user 'ann'"),
     "precision of votes": (lambda b: rather.precision(b.model, b.votes), "clicks"),
@@ -320,7 +323,8 @@ EVALUATION = {
     "ndcg without ratings": (lambda b: rather.ndcg(b.model, {"user": [1], "item": [1]}), "no column 'rating'"),
     "ndcg for a stranger": (lambda b: ratings(lambda f: rather.ndcg(b.model, f)), "user 1"),
     "ndcg without gain": (
-        lambda b: ratings(lambda f: rather.ndcg(b.model, f), user=["user 1"] * 3, rating=[0, 0, -1]), "gain above 0"),
+        lambda b: ratings(lambda f: rather.ndcg(b.model, f), user=["user 1"] * 3, item=ITEMS, rating=[0, 0, -1]),
+        "gain above 0"),
     "ndcg of ratings too large": (
         lambda b: ratings(lambda f: rather.ndcg(b.model, f), rating=[1, 5000, 2]), "row 1", "5000"),
     "split_ratings of the few": (

@@ -73,6 +73,29 @@ def test_a_metric_of_strangers_alone():
 # -- every user's value -----------------------------------------------------------------------------------------------
 
 
+def test_the_error_of_a_ratio():
+    """With users of very different activity, accuracy is the pooled share and its error that of a ratio of sums."""
+    n = np.array([1000, 10, 10, 5, 5, 3, 200])
+    right = np.array([900, 2, 1, 0, 5, 3, 100])
+    mean = rather.Mean.of(right, n)
+    p = right.sum() / n.sum()
+    by_hand = np.sqrt(7 / 6 * ((right - p * n) ** 2).sum()) / n.sum()
+    assert float(mean) == p and mean.standard_error == pytest.approx(by_hand) and mean.n_users == 7
+    assert abs(by_hand / (np.std(right / n, ddof=1) / np.sqrt(7)) - 1) > 0.2  # far from that of plain values
+
+
+def test_differences_are_of_the_same_people():
+    """Mean.difference joins two tables by user, and leaves out those in one only."""
+    ours = rather.Table({"user": np.array([1, 2, 3]), "ndcg": np.array([0.5, 0.7, 0.9])})
+    theirs = rather.Table({"user": np.array([3, 2, 9]), "ndcg": np.array([0.8, 0.4, 0.1])})
+    difference = rather.Mean.difference(ours, theirs)
+    assert float(difference) == pytest.approx(0.2) and difference.n_users == 2
+    with pytest.raises(InputError, match="no user in common"):
+        rather.Mean.difference(ours, theirs[2:])
+    with pytest.raises(InputError, match="nothing"):
+        rather.Mean.of([])
+
+
 def test_means_and_their_parts(model):
     """A metric is the mean of what per_user=True lists, with its standard error; accuracy weighs by answers."""
     world = rather.simulate(n_users=30, n_items=12, rank=2, per_user=20, seed=3)
@@ -123,6 +146,38 @@ def test_anything_with_scores_can_be_judged():
             rather.ndcg(other, stars)
 
 
+def test_others_models_with_ids_in_any_order():
+    """Another's users_ and items_ need not be sorted; strangers are skipped, unknown items score 0."""
+
+    class Other:
+        users_, items_ = [3, 1, 2, 9], ["B", "A"]
+
+        def score(self, users, items):
+            assert set(users) <= {1, 2, 3, 9} and set(items) <= {"A", "B"}
+            return [1.0 if item == "A" else 0.5 for item in items]
+
+    stars = {"user": [1, 1, 7, 7, 1], "item": ["A", "B", "A", "B", "Z"], "rating": [3, 2, 1, 2, 1]}
+    with pytest.warns(UnknownWarning, match="1 of 2 test users"):
+        assert rather.pairwise_accuracy(Other(), Comparisons.from_ratings(stars), unknown="skip") == 1
+    with pytest.warns(UnknownWarning):
+        assert rather.ndcg(Other(), stars, unknown="skip").unknown_items == 1
+    with pytest.raises(InputError, match="7 was not in the training data"):
+        rather.ndcg(Other(), stars)
+
+
+def test_unknown_items_are_counted_or_refused():
+    """Test items that a model does not know are counted; where it knows none of them, that is no result."""
+    model = model_of(SCORES)
+    stars = {"user": ["u0"] * 3, "item": ["A", "Z", "Y"], "rating": [1, 2, 3]}
+    assert rather.ndcg(model, stars).unknown_items == 2
+    assert rather.pairwise_accuracy(model, Comparisons.from_ratings(stars)).unknown_items == 2
+    assert rather.precision(model, stars, k=1).unknown_items == 2
+    stars["item"] = ["X", "Z", "Y"]
+    for judge in (rather.ndcg, lambda m, f: rather.pairwise_accuracy(m, Comparisons.from_ratings(f))):
+        with pytest.raises(InputError, match="none of the 3 test items, such as 'X'; its own are such as 'A'"):
+            judge(model, stars)
+
+
 # -- lists ------------------------------------------------------------------------------------------------------------
 
 
@@ -140,8 +195,17 @@ def test_candidates():
     assert model.recommend(["u0", "u1"], k=2, items=["C", "D"], exclude="seen")["item"].tolist() == ["D", "D", "C"]
     gone = {"user": ["u1"], "item": ["A"]}
     assert model.recommend("u1", k=2, items=["C", "D"], exclude=gone)["item"].tolist() == ["D", "C"]
+    assert len(model.recommend("u0", items=["C", "D"])) == 2  # ten, or as many as there are
     with pytest.raises(InputError, match="only 2 items"):
         model.recommend("u0", k=3, items=["C", "D"])
+    with pytest.raises(InputError, match="empty"):
+        model.rank("u0", items=[])
+    with pytest.raises(InputError, match="'Z' was not in the training data; it cannot be excluded"):
+        model.recommend("u0", exclude=["Z"])
+    with pytest.raises(InputError, match="none of the items to exclude, such as 'Z'"):
+        model.recommend("u0", exclude={"user": ["u0"], "item": ["Z"]})
+    shown = model.recommend("u0", k=1)
+    assert model.recommend("u0", exclude=shown)["item"].tolist() == ["B", "C", "D"]  # tables of ours, too
     with pytest.raises(InputError, match="'Z'"):
         model.rank("u0", items=["Z"])
 
@@ -222,6 +286,23 @@ def test_split_by_time(times, kind):
     assert type(train) is type(frame) and list(train["item"]) == list("vwxz") and list(test["item"]) == list("uy")
     train, test = rather.split_time(frame, test=0.5, by="user")
     assert list(train["item"]) == list("vxz") and list(test["item"]) == list("uwy")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [10**18 + n for n in (3, 0, 2, 1)],
+        [str(10**18 + n) for n in (3, 0, 2, 1)],
+        ["9999-12-31", "0001-01-01", "2002-01-01", "2001-01-01"],
+        ["2020-01-01T00:00:00+02:00", "2019-12-31T20:00:00Z", "2019-12-31T21:30:00Z", "2019-12-31 21:00"],
+        [datetime.date(9999, 12, 31), datetime.date(1, 1, 1), datetime.date(2002, 1, 1), datetime.date(2001, 1, 1)],
+    ],
+    ids=["nanoseconds", "nanoseconds as text", "far dates", "time zones", "dates"],
+)
+def test_times_are_compared_to_their_last_digit(times):
+    """Large integers, far dates and time zones are ordered exactly."""
+    train, test = rather.split_time({"row": [3, 0, 2, 1], "timestamp": times}, test=0.5)
+    assert sorted(train["row"]) == [0, 1] and sorted(test["row"]) == [2, 3]
 
 
 def test_split_by_time_keeps_equal_times_together():

@@ -81,32 +81,38 @@ def test_a_refused_warm_start_changes_nothing():
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_an_interrupt_keeps_whole_rounds(name):
-    """Ctrl-C in round three leaves the model of two rounds, on new data as on old; in round one, the old model."""
+def test_an_interrupt_keeps_whole_rounds(name, monkeypatch):
+    """Ctrl-C at the end of round three, before it is the model's, leaves the bits of two rounds; or raises as well."""
     data = small_data(SEES.get(name, "votes"))
-    never = {"tol": 0.0}
-    two = answers(small(name, max_iter=2, **never).fit(data))
+    states = {}
+    small(name, tol=0.0, callback=lambda model, record: states.update({record["round"]: answers(model)})).fit(data)
+    real = ESTIMATORS[name]._publish
 
-    class Pressed:
-        """A callback that presses Ctrl-C: after it the round under way is the next."""
+    def press(self):
+        if len(self.history_) == 3:  # the factors are those of the third round by now
+            raise KeyboardInterrupt
+        return real(self)
 
-        def __init__(self, after):
-            self.after = after
-
-        def __call__(self, model, record):
-            if record["round"] == self.after:
-                raise KeyboardInterrupt
-
-    model = small(name, max_iter=4, **never)
-    model.set_params(callback=Pressed(2))
+    monkeypatch.setattr(ESTIMATORS[name], "_publish", press)
+    model = small(name, tol=0.0)
     with pytest.warns(UserWarning, match="after 2 rounds"):
         model.fit(data)
-    assert model.interrupted_ and len(model.history_) == 2
-    assert answers(model) == two or name == "Convex"  # which drops columns that hold nothing when it ends
-    model.set_params(on_interrupt="raise", callback=Pressed(1))
+    assert answers(model) == states[2] and model.interrupted_ and len(model.history_) == 2
+    model = small(name, tol=0.0, on_interrupt="raise")
     with pytest.raises(KeyboardInterrupt):
         model.fit(data)
-    assert model.interrupted_ and len(model.history_) == 1
+    assert answers(model) == states[2] and model.interrupted_
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_later_rounds_do_not_change_what_was_published(name):
+    """What a callback sees after a round is the same after all rounds: nothing in it is written to again."""
+    kept = []
+    never = {"tol": 0.0} if "tol" in ESTIMATORS[name]._param_names() else {}
+    see = lambda model, record: kept.append((model._frozen(), answers(model)))  # noqa: E731
+    small(name, callback=see, **never).fit(small_data(SEES.get(name, "votes")))
+    assert len(kept) >= 3 and all(answers(state) == said for state, said in kept)
+    assert kept[0][1] != kept[-1][1]
 
 
 @pytest.mark.parametrize("kind", [AltSVM, Convex])
@@ -150,9 +156,17 @@ def test_an_interrupt_while_calibrating_is_raised_and_caches_nothing(monkeypatch
 
 def test_an_interrupt_while_cross_validating_is_raised(monkeypatch):
     """Nothing is fitted yet: the model is not."""
-    monkeypatch.setattr("rather.models.tuning.ROUNDS", "x")
+    real, calls = rather.solving.newton.Newton.round, []
+
+    def press(self):
+        calls.append(1)
+        if len(calls) == 7:  # at the second value of the path
+            raise KeyboardInterrupt
+        return real(self)
+
+    monkeypatch.setattr("rather.solving.newton.Newton.round", press)
     model = AltSVM(rank=3, reg="cv")
-    with pytest.raises(TypeError):
+    with pytest.raises(KeyboardInterrupt):
         model.fit(small_data("votes"))
     assert not hasattr(model, "users_") and not hasattr(model, "reg_")
 
@@ -167,7 +181,6 @@ def test_a_newcomer_keeps_the_state_they_came_from():
     model.set_params(rank=1).fit(other_ids(votes))
     after = person.rank().columns
     assert all((before[name] == after[name]).all() for name in before)
-    assert person.probability(*before["item"][np.argsort(before["item"])][:2]) is not None
     assert person.probability(*votes.items[:2].tolist()) == chance
     assert set(model.items_) != set(before["item"])
 
@@ -203,6 +216,18 @@ def test_threads_that_ask_while_another_fits():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_newcomers_share_one_calibration(monkeypatch):
+    """The slope is found once for a state, whoever asks first."""
+    calls, real = [], rather.models.model.found_slope
+    monkeypatch.setattr("rather.models.model.found_slope", lambda *given: calls.append(1) or real(*given))
+    model = AltSVM(rank=3).fit(small_data("votes"))
+    pair = tuple(model.items_[:2])
+    assert len({model.fold_in([pair]).probability(*pair) for _ in range(3)}) == 1
+    assert len(calls) == 1 and model.slope_ is not None
+    model.probability(model.users_[0], *pair)
+    assert len(calls) == 1
 
 
 def test_what_others_hang_on_a_model_stays():

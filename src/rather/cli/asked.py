@@ -9,7 +9,7 @@ from ..data import frames
 from ..data.ids import as_ids
 from ..errors import InputError
 from ..estimators import ESTIMATORS
-from .ids import different, is_text, of_one_kind, typed
+from .ids import as_text, different, is_text, of_one_kind, typed
 from .inputs import add_csv, read_table, shown
 from .roles import candidates, the_column
 
@@ -56,7 +56,8 @@ def _answers(model: Any, options: argparse.Namespace) -> list[tuple[Any, Any]]:
             raise InputError(f"{file} has answers of {n:,} users (column {user!r}); give one person's alone")
     columns = {role: the_column(role, present, {}, file) for role in ("winner", "loser")}
     got = frames.columns(of_one_kind(frame, *columns.values()), columns)
-    winner, loser = (as_ids(got[role], f"the {role} (column {columns[role]!r})").tolist() for role in columns)
+    sides = (as_ids(got[role], f"the {role} (column {columns[role]!r})") for role in columns)
+    winner, loser = (as_text(ids).tolist() if is_text(model.items_) else ids.tolist() for ids in sides)
     return list(zip(winner, loser, strict=True))
 
 

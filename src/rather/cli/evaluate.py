@@ -32,7 +32,8 @@ ADVICE = "judge such users by everybody's ranking with --unknown everyone, or le
 
 def evaluate(options: argparse.Namespace) -> Answer:
     if options.per_user is not None:
-        check_different("the model, the data and the users' values", (options.model, options.file, options.per_user))
+        files = options.model, options.file, options.exclude, options.per_user
+        check_different("the model, the data, the exclusions and the users' values", files)
         check_table(options.per_user, options.force)
     model = load(options.model)
     source = read_source(options)
@@ -51,6 +52,7 @@ def evaluate(options: argparse.Namespace) -> Answer:
         "metrics": {name: float(mean) for name, mean in means.items()},
         "standard_errors": {name: mean.standard_error for name, mean in means.items()},
         "users": {name: mean.n_users for name, mean in means.items()},
+        "unknown_items": max(mean.unknown_items for mean in means.values()),
         **strangers.about,
         **({} if options.per_user is None else {"per_user": options.per_user}),
     }, _show  # fmt: skip
@@ -106,7 +108,7 @@ class Judge:
 
     def table(self, metric: str) -> dict[Any, float]:
         """Every user's value."""
-        users, values = self.value(metric, per_user=True).columns.values()
+        users, values, *_ = self.value(metric, per_user=True).columns.values()
         return dict(zip(users.tolist(), values.tolist(), strict=True))
 
 
@@ -115,7 +117,7 @@ def _write_values(path: str, user: str, values: dict[str, dict[Any, float]]) -> 
     users = sorted(set().union(*values.values()))
     table = {user: np.array(users, dtype=object)}
     for name, of in values.items():
-        table[name] = np.array([of.get(who) for who in users], dtype=object)
+        table[f"{name}_" if name == user else name] = np.array([of.get(who) for who in users], dtype=object)
     write_table(path, table)
 
 
@@ -129,6 +131,8 @@ def _show(document: Document, console: Console) -> None:
         judged["unknown"] = f"{document['as_everyone']:,} users judged by everybody's ranking"
     if document["skipped"]:
         judged["skipped"] = f"{document['skipped']:,} users that the model does not know"
+    if n := document["unknown_items"]:
+        judged["unknown items"] = f"{n:,} of the test items are not known to the model and score 0"
     if "per_user" in document:
         judged["saved"] = f"every user's values to {document['per_user']}"
     facts(console, {"data": as_read(document), **judged})

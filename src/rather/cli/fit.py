@@ -46,12 +46,14 @@ def fit(options: argparse.Namespace) -> Answer:
         warnings.filterwarnings("ignore", message="fit interrupted")  # said below, in one line
         model.fit(comparisons)
     rounds = len(model.history_)
-    if model.interrupted_ and not rounds:
-        raise KeyboardInterrupt(f"interrupted before the first round was done; nothing saved to {options.out}")
-    model.calibrate().save(options.out)
-    if model.interrupted_:
+    model.save(options.out)  # before the slope of probabilities is found, which takes about another fit
+    if not model.interrupted_:
+        model.calibrate().save(options.out)
+    else:
         resume = "run the same command to go on" if options.checkpoint else "--checkpoint would let it go on"
-        raise KeyboardInterrupt(f"interrupted; the model of {rounds} rounds is saved to {options.out}; {resume}")
+        raise KeyboardInterrupt(
+            f"interrupted; the model of {rounds} rounds is saved to {options.out}, without probabilities; {resume}"
+        )
     return source.about | {
         "users": comparisons.n_users, "items": comparisons.n_items, "comparisons": len(comparisons),
         "model": options.model, "reg": getattr(model, "reg_", None), "rounds": rounds,

@@ -93,7 +93,8 @@ def recommend(options: argparse.Namespace) -> Answer:
     if sum((bool(options.users), options.all, is_newcomer(options))) != 1:
         raise InputError("recommend takes user ids or --all or a newcomer's --answers or --prefers: one of the three")
     if options.out is not None:
-        check_different("the model and the recommendations", (options.model, options.out))
+        files = options.model, options.answers, options.items_file, options.out
+        check_different("the model, the answers, the items and the recommendations", files)
         check_table(options.out, options.force)
     model, own = _load(options.model)
     among = items(model, options)

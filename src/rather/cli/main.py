@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as e:  # after --help, --version or a mistake that argparse has reported
         return int(e.code or 0)
     try:
-        document, show = options.run(options)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            document, show = options.run(options)
         if options.json:
             _write(json.dumps(_finite(document), indent=2, allow_nan=False) + "\n")
         elif not getattr(options, "quiet", False):
@@ -47,6 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except InputError as e:
         return _complain(for_the_shell(str(e)), 2)
+    except UnicodeEncodeError as e:
+        return _complain(f"an id has characters that cannot be written: {e.object[e.start : e.end]!r}; rename it", 2)
     except MemoryError:
         return _complain("there is not enough memory for this; give fewer rows, or a smaller --rank", 2)
     except OSError as e:
@@ -55,12 +60,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _for_script(given: Sequence[str]) -> bool:
     """Whether these ask for help on a script of the paper rather than on the command."""
-    return len(given) > 2 and given[0] == "paper" and given[1][0] != "-" and bool({"-h", "--help"} & {*given[2:]})
+    return (
+        len(given) > 2
+        and given[0] == "paper"
+        and not given[1].startswith("-")
+        and bool({"-h", "--help"} & {*given[2:]})
+    )
 
 
 def _complain(sentence: str, code: int) -> int:
     print(f"rather: {' '.join(sentence.split())}", file=sys.stderr)
     return code
+
+
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    """The library's warnings, as one line each."""
+    print(f"rather: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _finite(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 from collections.abc import Mapping
 from itertools import compress
@@ -143,28 +144,48 @@ def numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
 
 
 def times(values: Any, what: str) -> Array:
-    """A column of times that can be compared: numbers, dates, or text that reads as either."""
+    """A column of times that can be compared, to their last digit: numbers, dates and times, or text that reads so."""
     array = np.asarray(values)
     if array.dtype.kind == "M":
         missing = np.flatnonzero(np.isnat(array))
         if len(missing):
             raise InputError(f"{what} is missing in row {missing[0]}; drop such rows first")
-        return array.astype("datetime64[ns]").astype(np.int64)
-    if array.dtype.kind in "iuf":
+        return array
+    if array.dtype.kind in "iu":
+        return array
+    if array.dtype.kind == "f":
         return numbers(array, what)
-    try:
-        array = np.array([float(v) for v in array])  # a file's numbers are text
-    except (TypeError, ValueError):
-        pass
-    else:
-        return numbers(array, what)
-    out = np.empty(len(array), "datetime64[ns]")
-    for row, value in enumerate(array.tolist()):
-        try:
-            out[row] = np.datetime64(value if isinstance(value, datetime.date) else str(value))
-        except ValueError:
-            raise InputError(f"{what} in row {row} is {value!r}; it must be a number, a date or a time") from None
-    return times(out, what)
+    read = [_time(value, row, what) for row, value in enumerate(array.tolist())]
+    kinds = {isinstance(value, datetime.datetime) for value in read}
+    if len(kinds) > 1:
+        raise InputError(f"{what} has both numbers and dates; use one kind")
+    out = np.empty(len(read), object)  # Python's own compare exactly, whatever their size
+    out[:] = read
+    return np.unique(out, return_inverse=True)[1]
+
+
+def _time(value: Any, row: int, what: str) -> Any:
+    """A number, or a moment; without a time zone it is taken to be of UTC."""
+    if isinstance(value, str):
+        text = value.strip()
+        for kind in (int, float):
+            try:
+                value = kind(text)
+                break
+            except ValueError:
+                continue
+        else:
+            with contextlib.suppress(ValueError):
+                value = datetime.datetime.fromisoformat(f"{text[:-1]}+00:00" if text[-1:] in "zZ" else text)
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        value = datetime.datetime(value.year, value.month, value.day)
+    if isinstance(value, datetime.datetime) and value == value:
+        return value.astimezone(datetime.timezone.utc) if value.tzinfo else value.replace(tzinfo=datetime.timezone.utc)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value - value == 0:
+        return value
+    raise InputError(
+        f"{what} in row {row} is {value!r}; it must be a number, or a date or time such as 2024-02-29 12:00"
+    )
 
 
 def flags(values: Any, what: str) -> npt.NDArray[np.bool_]:

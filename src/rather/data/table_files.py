@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -84,6 +85,8 @@ def write_tables(tables: Mapping[Any, Any]) -> None:
         opened = [(files.enter_context(written_whole(path)), path, columns) for path, columns in paths.items()]
         for f, path, columns in opened:
             (_write_csv if path.suffix.lower() == ".csv" else _write_parquet)(f, columns)
+            f.flush()
+            os.fsync(f.fileno())
 
 
 def _write_csv(f: Any, columns: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import glob
+import hashlib
 import os
 import secrets
 import stat
@@ -60,7 +60,7 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     if mode is not None and not mode & 0o222:
         raise FileError(f"the file {str(path)!r} is read-only; give another name")
     _remove_leftovers(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}{LEFTOVER}")
+    temporary = path.with_name(f".{_short(path)}.{secrets.token_hex(8)}{LEFTOVER}")
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # less what the umask takes away
     except OSError as e:
@@ -80,9 +80,14 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
         raise
 
 
+def _short(path: Path) -> str:
+    """A name for what belongs to a file, not longer than file names may be."""
+    return hashlib.blake2b(path.name.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+
+
 def _remove_leftovers(path: Path) -> None:
     """Remove what writes of this file left behind that were killed an hour ago or earlier."""
-    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*{LEFTOVER}"):
+    for leftover in path.parent.glob(f".{_short(path)}.*{LEFTOVER}"):
         with contextlib.suppress(OSError):
             if time.time() - leftover.stat().st_mtime > 3600:
                 leftover.unlink()

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..data.tables import Table
+from ..errors import InputError
+
 
 class Mean(float):
     """A number like any other, with its standard error.
@@ -16,6 +19,8 @@ class Mean(float):
         Of the mean, users being drawn at random: NaN for fewer than two of them.
     n_users : int
         How many it is over.
+    unknown_items : int
+        How many of the test items the model did not know.
 
     Examples
     --------
@@ -27,24 +32,36 @@ class Mean(float):
 
     standard_error: float
     n_users: int
+    unknown_items: int = 0
 
     @classmethod
-    def of(cls, values: Any, weights: Any = None) -> Mean:
-        """The mean of the users' values; with weights, of a ratio: sum of weight times value over sum of weights."""
-        x = np.asarray(values, np.float64)
-        w = np.ones(len(x)) if weights is None else np.asarray(weights, np.float64)
-        mean = float(np.mean(x)) if weights is None else float((w * x).sum() / w.sum())
-        made, n = cls(mean), len(x)
-        spread = float(np.square(w * (x - mean)).sum())
+    def of(cls, parts: Any, wholes: Any = None) -> Mean:
+        """The mean of the users' values; or of a ratio, the sum of their parts over the sum of their wholes."""
+        x = np.asarray(parts, np.float64)
+        w = np.ones(len(x)) if wholes is None else np.asarray(wholes, np.float64)
+        if not len(x) or not w.sum() > 0:
+            raise InputError("there is no mean of nothing: give one value at least")
+        made, n = cls(np.mean(x) if wholes is None else x.sum() / w.sum()), len(x)
+        spread = float(np.square(x - w * float(made)).sum())
         made.standard_error = float(np.sqrt(spread * n / (n - 1)) / w.sum()) if n > 1 else float("nan")
         made.n_users = n
         return made
 
+    @classmethod
+    def difference(cls, ours: Table, theirs: Table) -> Mean:
+        """The mean difference of two tables of every user's value (``per_user=True``), over the users in both."""
+        (users, a, *_), (others, b, *_) = ours.columns.values(), theirs.columns.values()
+        other = dict(zip(others.tolist(), b.tolist(), strict=True))
+        both = [(value, other[user]) for user, value in zip(users.tolist(), a.tolist(), strict=True) if user in other]
+        if not both:
+            raise InputError("the two tables have no user in common")
+        return cls.of([value - other for value, other in both])
+
     def __reduce__(self) -> Any:
-        return _made, (float(self), self.standard_error, self.n_users)
+        return _made, (float(self), self.__dict__)
 
 
-def _made(value: float, standard_error: float, n_users: int) -> Mean:
+def _made(value: float, attributes: dict[str, Any]) -> Mean:
     made = Mean(value)
-    made.standard_error, made.n_users = standard_error, n_users
+    made.__dict__.update(attributes)
     return made

@@ -91,7 +91,8 @@ def ndcg(
     counts = best_dcg > 0
     if not counts.any():
         raise InputError("NDCG is undefined: no test user has a rating with a gain above 0")
-    return _result(got_dcg[counts] / best_dcg[counts], users[counts], user, "ndcg", per_user)
+    values = got_dcg[counts] / best_dcg[counts]
+    return Table({user: users[counts], _beside(user, "ndcg"): values}) if per_user else _mean(judged, values)
 
 
 def _dcg(start: Any, key: Any, gain: Any, k: int, n_threads: int) -> npt.NDArray[np.float64]:
@@ -157,9 +158,11 @@ def precision(
     if not len(users):
         raise InputError("there are no test items: the table has no rows")
     require_scores(model)
+    model = model._frozen() if isinstance(model, Model) else model
     catalogue, among = _catalogue(model, items)
     judged = Judged(model, users, catalogue.ids, unknown)
     j, n = catalogue.codes(relevant), len(catalogue)
+    judged.unknown_items = len(factorize([relevant[j < 0]], "item")[0])
     if k > len(among):
         raise InputError(f"k is {k}, but there are only {len(among)} items; ask for at most {len(among)}")
     wanted = np.unique(u[j >= 0].astype(np.int64) * n + j[j >= 0])
@@ -172,7 +175,9 @@ def precision(
         query, found = judged.best(rows, k, own, among)
         shown = rows[query].astype(np.int64) * n + found
         hits += np.bincount(rows[query], np.isin(shown, wanted), minlength=len(users))
-    return _result(hits[who] / k, users[who], user, "precision", per_user)
+    if per_user:
+        return Table({user: users[who], _beside(user, "precision"): hits[who] / k})
+    return _mean(judged, hits[who], np.full(len(who), k))
 
 
 def _catalogue(model: Any, items: Any) -> tuple[Vocabulary, Codes]:
@@ -204,7 +209,8 @@ def pairwise_accuracy(
     min_gap : float, optional
         Count only pairs whose ratings differ by at least this: the paper's 'restricted' curves have 2.
     per_user : bool
-        A table of user and accuracy instead of the share of all comparisons.
+        A table of user, accuracy and comparisons (their weight) instead of the share of all comparisons. The share is
+        the mean of the accuracies weighted by these.
     unknown : {"error", "everyone", "skip"}
         Test users that the model does not know: an error, judged by everybody's ranking, or left out (and a warning
         says how many).
@@ -224,9 +230,19 @@ def pairwise_accuracy(
     if not counts.any():
         gap = f" with a gap of {min_gap}" if min_gap else ""
         raise InputError(f"there are no test comparisons to judge{gap}")
-    name = test.names.get("user", "user")
-    return _result(right[counts] / every[counts], test.users[counts], name, "accuracy", per_user, every[counts])
+    if not per_user:
+        return _mean(judged, right[counts], every[counts])
+    user, values = test.names.get("user", "user"), right[counts] / every[counts]
+    named = {user: test.users[counts], _beside(user, "accuracy"): values}
+    return Table({**named, _beside(user, "comparisons"): every[counts]})
 
 
-def _result(values: Any, users: Any, user: str, name: str, per_user: bool, weights: Any = None) -> Any:
-    return Table({user: users, name: values}) if per_user else Mean.of(values, weights)
+def _mean(judged: Judged, parts: Any, wholes: Any = None) -> Mean:
+    made = Mean.of(parts, wholes)
+    made.unknown_items = judged.unknown_items
+    return made
+
+
+def _beside(user: str, name: str) -> str:
+    """The name of a column that is not that of the users."""
+    return f"{name}_" if name == user else name

@@ -1,7 +1,8 @@
 """What a metric needs of a model: scores of (user, item) pairs, of ours or of anything with ``score(users, items)``.
 
 Our own models are asked by codes, which is fast; others by ids. Test items that a model does not know score 0, as by
-the authors' program; test users that it does not know are an error, rank like everyone, or are left out.
+the authors' program, and are counted; test users that it does not know are an error, rank like everyone, or are left
+out. (What another's model knows is what its ``users_`` and ``items_`` say, if it has them.)
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..data.ids import Codes, Ids, Vocabulary, as_ids
+from ..data.ids import Codes, Ids, Vocabulary, as_ids, factorize, quoted
 from ..errors import InputError
 from ..models.exclusions import Rows, select
 from ..models.model import BLOCK, Model, best_scores
@@ -51,7 +52,9 @@ class Judged:
         self.own = isinstance(model, Model)
         known = model.user_vocabulary_ if self.own else _vocabulary(model, "users_", "user")
         self.known = np.arange(len(users), dtype=np.int32) if known is None else known.codes(users)  # codes, or -1
-        self._item = model.item_vocabulary_.codes(items) if self.own else None
+        catalogue = model.item_vocabulary_ if self.own else _vocabulary(model, "items_", "item")
+        self._item = np.arange(len(items), dtype=np.int32) if catalogue is None else catalogue.codes(items)
+        self.unknown_items = int((self._item < 0).sum())
         self.judged = np.ones(len(users), bool)  # whom the metric is about
         strangers = self.known < 0
         if strangers.any():
@@ -64,17 +67,23 @@ class Judged:
                 self.judged = ~strangers
                 if not self.judged.any():
                     raise InputError("the model knows none of the test users; is it the model for these data?")
+        if len(items) and self.unknown_items == len(items):
+            raise InputError(
+                f"the model knows none of the {len(items):,} test items, such as {quoted(items[0])}; its own are such "
+                f"as {quoted(catalogue.ids[0])}: is it the model for these data?"  # type: ignore[union-attr]
+            )
 
     def seen(self) -> Callable[[], Rows] | None:
         """What "seen" means for the test users; None where the model does not know."""
         return (lambda: select(self.model.seen_, self.known)) if self.own else None
 
     def scores(self, u: Any, j: Any) -> FloatArray:
-        """Scores of pairs of positions in the test users and items."""
+        """Scores of pairs of positions in the test users and items; 0 for users that are not judged."""
         if self.own:
-            assert self._item is not None
-            return np.asarray(self.model.score_any(self.known[u], self._item[j]))
-        return self._asked(self.users[u], self.items[j])
+            return np.asarray(self.model.score_any(self.known[u], self._item[j]), np.float32)
+        out, asked = np.zeros(len(u), np.float32), self.judged[u] & (self._item[j] >= 0)
+        out[asked] = self._asked(self.users[u[asked]], self.items[j[asked]])
+        return out
 
     def best(self, rows: Codes, k: int, excluded: Rows | None, among: Codes) -> tuple[Any, Any]:
         """(query, item) of the k best of some items for some of the users, flat; items are all that the model knows."""
@@ -95,7 +104,10 @@ class Judged:
         """Another's model's answer, checked."""
         if not len(users):
             return np.empty(0, np.float32)
-        answer = np.asarray(self.model.score(users, items), np.float32)
+        try:
+            answer = np.asarray(self.model.score(users, items), np.float32)
+        except (TypeError, ValueError) as e:
+            raise InputError(f"{type(self.model).__name__}.score could not be used: {' '.join(str(e).split())}") from e
         if answer.shape != users.shape:
             raise InputError(
                 f"{type(self.model).__name__}.score gave an array of shape {answer.shape} for {len(users)} users and "
@@ -109,4 +121,4 @@ class Judged:
 def _vocabulary(model: Any, name: str, what: str) -> Vocabulary | None:
     """The ids a model says it knows, if it does."""
     ids = getattr(model, name, None)
-    return None if ids is None else Vocabulary(as_ids(ids, f"the model's {name}"), what)
+    return None if ids is None else Vocabulary(factorize([as_ids(ids, f"the model's {name}")], what)[0], what)

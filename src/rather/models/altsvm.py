@@ -177,6 +177,7 @@ class AltSVM(LowRank):
     def _fit(self, comparisons: Comparisons) -> bool:
         self._check_params()
         began = time.perf_counter()
+        self._last = self._model._frozen()  # what a warm start begins from
         scaled, self.user_rule_ = self._scales(comparisons.source)
         checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
         saved = checkpoint.read() if checkpoint is not None else None
@@ -189,7 +190,9 @@ class AltSVM(LowRank):
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._pose(comparisons.source, problem, exposed)
         self._proof = None
-        return self._run(problem, comparisons, exposed, began, checkpoint, saved)
+        done = self._run(problem, comparisons, exposed, began, checkpoint, saved)
+        del self._last
+        return done
 
     def _settled(self) -> dict[str, Any]:
         """A few rounds only, at about the same cost each."""
@@ -214,8 +217,8 @@ class AltSVM(LowRank):
             return int(self._rank)
         if saved is not None:
             return saved.rank
-        if self.warm_start and self._model._is_fitted():
-            return int(self._model.rank_)
+        if self.warm_start and self._last._is_fitted():
+            return int(self._last.rank_)
         return min(FIRST_RANK, comparisons.n_users, comparisons.n_items)
 
     def _run(
@@ -266,7 +269,7 @@ class AltSVM(LowRank):
 
     def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
         """Take over the factors of the last fit; False if there was none."""
-        last = self._model
+        last = self._last
         if not last._is_fitted():
             return False
         same = (

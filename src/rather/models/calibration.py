@@ -7,6 +7,7 @@ rest, and the one-parameter logistic regression is fitted to what was put aside.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,13 @@ from ..logistic import sigmoid
 FEWEST_USERS, MOST_USERS = 100, 2000  # and between them a fifth of all
 SHARE = 0.2
 MOST_PAIRS = 500_000
+
+
+@dataclass
+class Slope:
+    """The slope of one fitted state, once it is found; shared by all that answer from that state."""
+
+    value: float | None = None
 
 
 def found_slope(twin: Any, comparisons: Comparisons, seed: int) -> float:

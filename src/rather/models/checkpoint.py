@@ -18,7 +18,16 @@ from .files import is_records
 from .tensors import read_tensors, write_tensors
 
 FORMAT = "rather-checkpoint-3"
-FREE = {"max_iter", "tol", "n_threads", "verbose", "callback", "checkpoint", "warm_start"}  # may differ on resuming
+FREE = {
+    "max_iter",
+    "tol",
+    "n_threads",
+    "verbose",
+    "callback",
+    "on_interrupt",
+    "checkpoint",
+    "warm_start",
+}  # may differ on resuming
 
 
 @dataclass(frozen=True)

@@ -64,8 +64,8 @@ class Estimator(Model):
             if work._fit(as_comparisons(comparisons, y)):
                 self._adopt(work.__dict__)
         except BaseException as e:
-            if not isinstance(e, KeyboardInterrupt):  # after which the rounds that were made are the model's
-                self.__dict__ = before
+            if not isinstance(e, KeyboardInterrupt) and self.__dict__ is work.__dict__.get("_placed"):
+                self.__dict__ = before  # (after an interrupt the rounds that were made are the model's)
             raise
         return self
 
@@ -76,6 +76,7 @@ class Estimator(Model):
     def _publish(self) -> Any:
         """Make the state that a fit has come to the model's; returns the model."""
         self._model._adopt(self._state())
+        self._placed = self._model.__dict__
         return self._model
 
     def _publish_interrupted(self) -> Any:

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..data import frames
 from ..data.comparisons import Comparisons
-from ..data.ids import Codes, Ids, Vocabulary, as_ids
+from ..data.ids import Codes, Ids, Vocabulary, as_ids, factorize, quoted
 from ..data.rows import row_starts
+from ..data.tables import Table
 from ..errors import InputError
 
 Rows = tuple[Any, Any]  # (starts, items): those of row i are items[starts[i] : starts[i + 1]]
@@ -28,18 +29,24 @@ def exclusions(
         if seen is None:
             raise InputError("exclude='seen' needs a model that knows what was seen; give a table of users and items")
         return seen()
+    if isinstance(exclude, Table):
+        exclude = exclude.columns
     if isinstance(exclude, Comparisons):
         start, item = exclude.source.met()
         who, what = np.repeat(exclude.users, np.diff(start)), exclude.items[item]
     elif is_list(exclude):
-        gone = items.codes(as_ids(exclude if hasattr(exclude, "__array__") else list(exclude), "the item to exclude"))
-        gone = gone[gone >= 0]
+        gone = items.known(exclude if hasattr(exclude, "__array__") else list(exclude), "it cannot be excluded")
         return np.arange(len(users) + 1, dtype=np.int64) * len(gone), np.tile(gone, len(users))
     else:
         own = {role: _column(exclude, role, names) for role in ("user", "item")}
         got = frames.columns(exclude, own)
         who, what = as_ids(got["user"], "the user to exclude for"), as_ids(got["item"], "the item to exclude")
-    return _for_each(users, who, items.codes(what))
+    codes = items.codes(what)
+    if len(codes) and not (codes >= 0).any():
+        raise InputError(
+            f"the model knows none of the items to exclude, such as {quoted(what[0])}; are they of these data?"
+        )
+    return _for_each(users, who, codes)
 
 
 def is_list(values: Any) -> bool:
@@ -69,17 +76,9 @@ def _column(table: Any, role: str, names: Mapping[str, str]) -> str:
 
 def _for_each(users: Ids, who: Ids, what: Codes) -> Rows:
     """The items of (user, item) rows, for each of the users asked about."""
-    asked = Vocabulary(*_distinct(users))
+    asked = Vocabulary(factorize([users], "user")[0], "user")
     code = asked.codes(who)
     fine = (code >= 0) & (what >= 0)
     code, what = code[fine], what[fine]
     rows = row_starts(code, len(asked)), what[np.argsort(code, kind="stable")]
     return select(rows, asked.codes(users))
-
-
-def _distinct(users: Ids) -> tuple[Ids, str]:
-    if users.dtype == np.int64:
-        return np.unique(users), "user"
-    ids = np.empty(len(distinct := sorted(set(users.tolist()))), object)
-    ids[:] = distinct
-    return ids, "user"

@@ -16,6 +16,8 @@ from .model import Model
 from .parameters import MOST_RANK
 from .state import of_one_moment
 
+LARGEST = 1e15  # of a factor's numbers: so that products are finite too
+
 
 class FactorModel(Model):
     """Personal scores s_ij = u_i . v_j + b_j for every user i and item j.
@@ -41,15 +43,15 @@ class FactorModel(Model):
         sizes = {"user_factors": comparisons.n_users, "item_factors": comparisons.n_items}
         given = {"user_factors": user_factors, "item_factors": item_factors}
         made = {name: np.asarray(value, np.float32) for name, value in given.items()}
-        rank = made["user_factors"].shape[-1]
+        rank = made["user_factors"].shape[-1] if made["user_factors"].ndim else 0
         bias = np.asarray(np.zeros(comparisons.n_items) if item_bias is None else item_bias, np.float32)
         for name, array, shape in (
             *((name, made[name], (n, rank)) for name, n in sizes.items()), ("item_bias", bias, (comparisons.n_items,))
         ):  # fmt: skip
             if array.shape != shape:
                 raise InputError(f"{name} has shape {array.shape}; for these comparisons it must be {shape}")
-            if not np.isfinite(array).all():
-                raise InputError(f"{name} holds numbers that are not finite; all must be")
+            if not (np.abs(array) < LARGEST).all():
+                raise InputError(f"{name} holds numbers that are not finite or not below {LARGEST:g}; all must be")
         work = self._unfitted()
         work._set_data(comparisons)
         work._set_factors(*with_bias(made["user_factors"], made["item_factors"], bias), rank)
@@ -88,7 +90,7 @@ class FactorModel(Model):
         unit = factor(len(self.items_), self.rank_ + 1)
         norms = np.sqrt(np.square(self.item_factors_, dtype=np.float64).sum(axis=1))
         unit[:, : self.rank_] = self.item_factors_ / np.maximum(norms, 1e-30)[:, None]
-        self._check_k(k, len(self.items_) - 1, "other items")
+        k = self._checked_k(k, len(self.items_) - 1, "other items")
         _, found, score, place = best_rows(
             unit, j, unit, k, (np.array([0, 1], np.int64), j), self._candidates(None), threads(self.n_threads)
         )
@@ -126,7 +128,7 @@ class FactorModel(Model):
             and u.shape[1] <= max(MOST_RANK, len(self.users_), len(self.items_))
             and v.shape[0] == len(self.items_)
             and b.shape == (len(self.items_),)
-            and all((np.abs(a) < 1e15).all() for a in (u, v, b))  # and so finite, and their products too
+            and all((np.abs(a) < LARGEST).all() for a in (u, v, b))
         )
         if sound:
             self._set_factors(*with_bias(u, v, b), u.shape[1])

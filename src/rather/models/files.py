@@ -13,6 +13,7 @@ import numpy as np
 from ..data.ids import Ids, Vocabulary
 from ..errors import FileError
 from ..native import threads
+from .calibration import Slope
 from .tensors import read_tensors, write_tensors
 
 FORMAT, UNCHECKED = "rather-model-2", "rather-model-1"
@@ -50,6 +51,11 @@ def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
     tensors, metadata = read_tensors(path, FORMAT, "model", unchecked=UNCHECKED)
     try:
         about = json.loads(metadata["about"])
+        if about["class"] not in kinds:
+            raise FileError(
+                f"{str(path)!r} holds a {about['class']!r}, which is none of {', '.join(kinds)}; if it is a class of "
+                "your own, give it: load(path, YourClass)"
+            )
         kind = kinds[about["class"]]
         names = set(kind._param_names()) - NOT_SAVED
         model = kind(**{k: v for k, v in about["params"].items() if k in names})
@@ -58,11 +64,13 @@ def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
         state.user_vocabulary_ = Vocabulary(_unpack_ids(tensors, "users", about["ids"]["users"]), "user")
         state.item_vocabulary_ = Vocabulary(_unpack_ids(tensors, "items", about["ids"]["items"]), "item")
         state.seen_ = tensors["seen_start"], tensors["seen_item"]
-        state.slope_ = None if about["slope"] is None else float(about["slope"])
+        state._slope = Slope(None if about["slope"] is None else float(about["slope"]))
         state.frame_kind_, state.names_, state._fitted_to = about["frame_kind"], about.get("names", {}), None
         for name, value in about["fitted"].items():
             setattr(state, name, value)
         sound = _is_sound(state, about["fitted"]) and state._restore(tensors, about)
+    except FileError:
+        raise
     except (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as e:
         raise FileError(f"the model file {str(path)!r} is damaged: {type(e).__name__}: {e}") from e
     if not sound:

@@ -14,7 +14,7 @@ from ..data.tables import Table
 from ..errors import InputError, NotFittedError, number
 from ..logistic import sigmoid
 from ..native import FloatArray, core, threads
-from .calibration import found_slope
+from .calibration import Slope, found_slope
 from .exclusions import Rows, exclusions, select
 from .files import save_model
 from .state import Stateful, of_one_moment
@@ -49,7 +49,7 @@ class Model(Stateful):
     frame_kind_: str
     names_: dict[str, str]
     seen_: Rows
-    slope_: float | None
+    _slope: Slope
     _fitted_to: Comparisons | None
 
     def _set_data(self, comparisons: Comparisons) -> None:
@@ -57,7 +57,7 @@ class Model(Stateful):
         self.user_vocabulary_, self.item_vocabulary_ = comparisons.user_vocabulary, comparisons.item_vocabulary
         self.frame_kind_, self.names_ = comparisons.frame_kind, comparisons.names
         self.seen_ = comparisons.source.met()
-        self._fitted_to, self.slope_ = comparisons, None
+        self._fitted_to, self._slope = comparisons, Slope()
 
     # -- what a kind of model says ------------------------------------------------------------------------------
 
@@ -124,6 +124,10 @@ class Model(Stateful):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
+    def slope_(self) -> float | None:
+        return self._slope.value
+
+    @property
     def users_(self) -> Ids:
         return self.user_vocabulary_.ids
 
@@ -158,13 +162,13 @@ class Model(Stateful):
         :meth:`probability` does it where it was not done yet. A file holds the slope if it was found before ``save``.
         """
         self._require_fit()
-        state, now = self.__dict__, self._frozen()
+        now = self._frozen()
         if now._fitted_to is None:
             raise InputError(
                 "this model was saved before its probabilities were calibrated, and calibrating needs the comparisons "
                 "it was fitted to; fit it again, call calibrate(), and save it then"
             )
-        state["slope_"] = found_slope(now._twin(), now._fitted_to, now.seed)  # of that state, should it be gone by now
+        now._slope.value = found_slope(now._twin(), now._fitted_to, now.seed)
         return self
 
     def _twin(self) -> Any:
@@ -188,8 +192,9 @@ class Model(Stateful):
     def _calibrated(self) -> Any:
         """The model as it is now, calibrated."""
         self._require_fit()
-        while (now := self._frozen()).slope_ is None:  # again where a fit came between
-            self.calibrate()
+        now = self._frozen()
+        if now.slope_ is None:
+            now.calibrate()
         return now
 
     # -- lists --------------------------------------------------------------------------------------------------
@@ -218,15 +223,16 @@ class Model(Stateful):
 
     @of_one_moment
     def recommend(
-        self, users: Any, k: int = 10, exclude: Any = None, items: Any = None, unknown: str = "error"
+        self, users: Any, k: int | None = None, exclude: Any = None, items: Any = None, unknown: str = "error"
     ) -> Table:
         """The k best items for each user: columns user, item, score, rank.
 
         Parameters
         ----------
         users : id or list of ids
-        k : int
-            At most the number of items. A list is shorter where exclusions leave fewer; it is never padded.
+        k : int, optional
+            At most the number of items; 10 by default, or all where there are fewer. A list is shorter where exclusions
+            leave fewer; it is never padded.
         exclude : None, "seen", list of items, Comparisons, or a table with user and item columns
             Items to leave out: none, those in the user's training comparisons, some for everybody, or those given for
             the user.
@@ -246,7 +252,7 @@ class Model(Stateful):
             left_out(int((u < 0).sum()), len(u), "users")
             asked, u = asked[u >= 0], u[u >= 0]
         among = self._candidates(items)
-        self._check_k(k, len(among), "items")
+        k = self._checked_k(k, len(among), "items")
         excluded = exclusions(exclude, asked, self.item_vocabulary_, lambda: select(self.seen_, u), self.names_)
         query, item, score, place = self._best_any(u, k, excluded, among)
         return self._table({"user": asked[query], "item": self.items_[item], "score": score, "rank": place})
@@ -265,19 +271,35 @@ class Model(Stateful):
 
     def _best_of_everyone(self, n: int, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
         """The k best of some items by everybody's scores, for each of n people with exclusions of their own."""
-        score = np.tile(self.everyone()[items], (n, 1))
-        return best_scores(score, k, excluded, items, threads(self.n_threads))
+        scores = self.everyone()
+        order = items[np.lexsort((items, -scores[items]))]
+        parts = []
+        for query in range(n):
+            gone = () if excluded is None else excluded[1][excluded[0][query] : excluded[0][query + 1]]
+            best = order[: k + len(gone)]
+            best = best[~np.isin(best, gone)][:k] if len(gone) else best
+            parts.append((np.full(len(best), query), best, scores[best], np.arange(1, len(best) + 1)))
+        if not parts:
+            parts = [(np.empty(0, np.int64), items[:0], scores[:0], np.empty(0, np.int64))]
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
     def _candidates(self, items: Any) -> Codes:
         """Codes of the items to choose from, in order."""
         if items is None:
             return np.arange(len(self.items_), dtype=np.int32)
-        return np.unique(self._item_codes(items))
+        codes = np.unique(self._item_codes(items))
+        if not len(codes):
+            raise InputError("the list of items is empty; name some, or leave it out for all")
+        return codes
 
-    def _check_k(self, k: Any, most: int, what: str) -> None:
+    def _checked_k(self, k: Any, most: int, what: str) -> int:
+        """How long a list shall be: 10, or as many as there are, where nothing is said."""
+        if k is None:
+            return min(10, most)
         number("k", k, at_least=1, integer=True)
         if k > most:
             raise InputError(f"k is {k}, but there are only {most} {what}; ask for at most {most}")
+        return int(k)
 
     def _table(self, columns: dict[str, Any]) -> Table:
         """A result in the caller's kind of frame and with the caller's names of columns."""
@@ -292,6 +314,8 @@ class Model(Stateful):
         Probabilities of the loaded model need ``slope_``: call :meth:`calibrate` before, if they will be asked for.
         """
         self._require_fit()
+        if not hasattr(self, "get_params"):
+            raise InputError(f"{type(self).__name__} is no estimator: a file could not say how to make it again")
         save_model(self, path)
 
     # -- helpers ------------------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from ..data.ids import Codes
+from ..data import frames
+from ..data.ids import Codes, as_ids
 from ..errors import InputError
 from ..native import LOSSES, FloatArray, core, factor
 from ..solving import smoothing
@@ -39,8 +40,8 @@ class FoldInModel(FactorModel):
         return self.prior_ is not None
 
     @of_one_moment
-    def fold_in(self, answers: Sequence[tuple[Any, Any]]) -> Person:
-        """A newcomer from a few answers, each (winner, loser), without fitting again.
+    def fold_in(self, answers: Any) -> Person:
+        """A newcomer from a few answers, each (winner, loser) (or a table of them), without fitting again.
 
         One convex problem in the newcomer's vector alone, the same as a user has in ``fit``: with the items fixed,
         minimise the loss of the answers plus the user's ridge. No answers give the global ranking.
@@ -48,7 +49,10 @@ class FoldInModel(FactorModel):
         self._require_fit()
         if isinstance(answers, str) or not isinstance(answers, Iterable):
             raise InputError(f"the answers are {answers!r}; they must be a list of pairs (winner, loser)")
-        pairs = list(answers)
+        if isinstance(answers, Mapping) or hasattr(answers, "columns"):
+            got = frames.columns(answers, {"winner": "winner", "loser": "loser"})
+            answers = list(zip(*(as_ids(got[role], f"the {role}").tolist() for role in got), strict=True))
+        pairs = [pair.tolist() if isinstance(pair, np.ndarray) else pair for pair in answers]
         for n, pair in enumerate(pairs):
             if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
                 raise InputError(f"answer {n} is {pair!r}; it must be a pair (winner, loser)")

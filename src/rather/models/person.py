@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.ids import Codes
+from ..data.ids import Codes, as_ids
 from ..data.tables import Table
 from ..errors import InputError
 from ..logistic import sigmoid
 from ..native import FloatArray, threads
+from .exclusions import exclusions
 from .factors import FactorModel, best_rows, score_rows
 
 
@@ -44,26 +45,28 @@ class Person:
         a, b = self.score(left), self.score(right)
         if len(a) != 1 or len(b) != 1:
             raise InputError(f"probability compares one item with one, not {len(a)} with {len(b)}")
-        return float(sigmoid(self._slope() * (a[0] - b[0])))
-
-    def _slope(self) -> float:
-        if self.model.slope_ is None:
-            self.model.calibrate()
-        slope = self.model.slope_
-        assert slope is not None
-        return slope
+        now = self.model._calibrated()
+        return float(sigmoid(now.slope_ * (a[0] - b[0])))
 
     def rank(self, items: Any = None) -> Table:
         """All items, or only some, best first: columns item, score, rank."""
         among = self.model._candidates(items)
         return self._best(len(among), None, among)
 
-    def recommend(self, k: int = 10, exclude: Any = None, items: Any = None) -> Table:
-        """The k best items (of ``items``, if given) without those in ``exclude``: columns item, score, rank."""
+    def recommend(self, k: int | None = None, exclude: Any = None, items: Any = None) -> Table:
+        """The k best items (10 by default), or of ``items``: columns item, score, rank.
+
+        ``exclude`` are items to leave out, or "seen": those in the answers.
+        """
         among = self.model._candidates(items)
-        self.model._check_k(k, len(among), "items")
-        gone = None if exclude is None else self.model._item_codes(exclude)
-        return self._best(k, None if gone is None else (np.array([0, len(gone)], np.int64), gone), among)
+        k = self.model._checked_k(k, len(among), "items")
+        gone = self.model.item_vocabulary_.codes(
+            as_ids([item for pair in self.answers for item in pair], "the answers")
+        )
+        seen = np.array([0, len(gone)], np.int64), gone
+        me = as_ids(["me"], "the newcomer")
+        exclude = [exclude] if isinstance(exclude, str) and exclude != "seen" else exclude
+        return self._best(k, exclusions(exclude, me, self.model.item_vocabulary_, lambda: seen, {}), among)
 
     def _best(self, k: int, excluded: Any, items: Codes) -> Table:
         model = self.model

@@ -19,7 +19,8 @@ S = TypeVar("S", bound="Stateful")
 class Stateful:
     """What has parameters, and a state that fits put in place."""
 
-    _model: Any  # of what a fit works on: the model it is for
+    _model: Any  # of what a fit works on: the model it is for,
+    _placed: Any  # and the dictionary it last put in place there
 
     def _unfitted(self: S) -> S:
         """One with the same parameters and no state, for a fit to work on."""
@@ -29,7 +30,7 @@ class Stateful:
 
     def _adopt(self, work: dict[str, Any]) -> None:
         """Put what the dictionary of a fit's work has come to in the place of the old state, in one step."""
-        given = {*work["_given"], "_given", "_model"}
+        given = {*work["_given"], "_given", "_model", "_placed"}
         state = {name: value for name, value in work.items() if name not in given}
         self.__dict__ = {**self._kept(), **state, "_state_names": frozenset(state)}
 

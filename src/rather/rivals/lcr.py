@@ -169,7 +169,8 @@ class LCR(Estimator):
 
     @property
     def anchors_(self) -> list[tuple[Any, Any]]:
-        return [(self.users_[i], self.items_[j]) for i, j in self._anchors]
+        now = self._frozen()
+        return [(now.users_[i], now.items_[j]) for i, j in now._anchors]
 
     # -- what a model says --------------------------------------------------------------------------------------
 
@@ -187,8 +188,9 @@ class LCR(Estimator):
 
     def everyone(self) -> FloatArray:
         """The biases of the base model."""
-        self._require_fit()
-        return self._base[1][:, self.rank_].copy()
+        now = self._frozen()
+        now._require_fit()
+        return now._base[1][:, now.rank_].copy()
 
     # -- files --------------------------------------------------------------------------------------------------
 
