@@ -49,6 +49,12 @@ def test_the_loss_on_the_page(tmp_path):
         assert curvature == pytest.approx(by_slope, rel=2e-2, abs=1e-3)
 
 
-def test_the_page_knows_the_table():
-    """The file the page sends readers to ends in a table of losses by name."""
-    assert "LossKind" in (ROOT / "native" / "losses.hpp").read_text()
+def test_the_page_knows_the_places():
+    """Every name that the page sends readers to is where it says."""
+    page = (ROOT / "docs" / "extending.md").read_text()
+    for name, file in (
+        ("LossKind", "native/losses.hpp"), ("kLosses", "native/losses.hpp"), ("with_primal_loss", "native/losses.hpp"),
+        ("with_loss", "native/losses.hpp"), ("ESTIMATORS", "src/rather/estimators.py"),
+        ("FORMATS", "src/rather/cli/inputs.py"), ("COLUMNS", "src/rather/cli/inputs.py"),
+    ):  # fmt: skip
+        assert f"`{name}" in page and name in (ROOT / file).read_text()
