@@ -4,17 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint format bench paper sanitize clean
+.PHONY: demo test test-all fuzz lint format bench paper sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## This list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(VENV)/installed ## Set up, then run the demonstration
 	$(BIN)/rather demo
 
 test: $(VENV)/installed-dev lint ## Set up, then lint and run all tests
 	$(BIN)/python -m pytest
+
+test-all: $(VENV)/installed-dev ## What takes more than a Python user needs: old scikit-learn and numpy, and a minute of fuzzing
+	bash scripts/old-versions $(VENV)
+	$(BIN)/python -m fuzz --scale 0.002
 
 lint: $(VENV)/installed-dev ## ruff, mypy and clang-format
 	$(BIN)/ruff check .
@@ -44,10 +48,15 @@ $(VENV)/ready:
 	PYTHON=$(PYTHON) bash scripts/prepare $(VENV)
 	@touch $@
 
-$(VENV)/installed: $(VENV)/ready $(SOURCES)
+# The names of the modules: an editable install knows where each is, and must be told of new ones.
+build/modules: FORCE
+	@mkdir -p build; find src -name '*.py' | sort > $@.new; cmp -s $@.new $@ || cp $@.new $@; rm $@.new
+FORCE:
+
+$(VENV)/installed: $(VENV)/ready $(SOURCES) build/modules
 	$(BIN)/python -m pip install -q -e .
 	@touch $@
 
-$(VENV)/installed-dev: $(VENV)/ready $(SOURCES)
+$(VENV)/installed-dev: $(VENV)/ready $(SOURCES) build/modules
 	$(BIN)/python -m pip install -q -e '.[dev]'
 	@touch $@ $(VENV)/installed

@@ -90,7 +90,7 @@ def _finite(value: Any) -> Any:
 def _shown(document: Document, show: Callable[[Document, Console], None]) -> str:
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else 200
+    width = None if sys.stdout is not None and sys.stdout.isatty() else 200
     console = Console(markup=False, emoji=False, highlight=False, width=width)
     with console.capture() as captured:
         show(document, console)
@@ -98,6 +98,16 @@ def _shown(document: Document, show: Callable[[Document, Console], None]) -> str
 
 
 def _write(text: str) -> None:
+    """All of the text, or an error: an unbuffered stream may take less than it is given without a word."""
+    if sys.stdout is None:  # closed by the caller
+        return
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    raw = getattr(sys.stdout, "buffer", None)
+    if raw is None:
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    else:
+        sys.stdout.flush()
+        left = memoryview(text.encode(encoding, "replace"))
+        while left:
+            left = left[raw.write(left) :]
     sys.stdout.flush()

@@ -37,7 +37,9 @@ class Certificate:
         The convex problem's at the model's scores. Never more than the factors' own: it takes the best factors of the
         same scores.
     lower_bound : float
-        No scores whatever, of any rank, have a smaller objective.
+        No scores whatever, of any rank, have a smaller objective; as far as the gradient's norm is known. That is
+        Lanczos's estimate with its residual: right to 1e-4 unless Lanczos, from its random start, has met another
+        singular value than the largest.
     gradient_norm : float
         The largest singular value of the gradient of the loss. At most ``limit`` means that no more rank helps.
     limit : float
@@ -45,9 +47,9 @@ class Certificate:
     nuclear_norm : float
         Of the personal part of the scores.
     relative_gap : float
-        (objective - lower_bound) / objective: the objective is at most this share above the smallest possible. It is a
-        bound: where rank or rounds are short of the optimum's it is often much larger than the distance itself, which
-        the lower bound of :class:`Convex` with the same ``reg_`` shows.
+        (objective - lower_bound) / objective: the share of the objective that may be more than the smallest possible.
+        It is a bound: where rank or rounds are short of the optimum's it is often much larger than the distance itself,
+        which the lower bound of :class:`Convex` with the same ``reg_`` shows.
     """
 
     objective: float
@@ -58,12 +60,19 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """(objective - lower_bound) / objective: the objective is at most this share above the best possible."""
+        """(objective - lower_bound) / objective: the share of the objective that may be more than the best possible."""
         return (self.objective - self.lower_bound) / self.objective if self.objective > 0 else 0.0
+
+    @property
+    def above(self) -> float:
+        """(objective - lower_bound) / lower_bound: how far the objective is, at most, above the best possible."""
+        if self.lower_bound > 0:
+            return (self.objective - self.lower_bound) / self.lower_bound
+        return np.inf if self.objective > 0 else 0.0
 
     def __str__(self) -> str:
         return (
-            f"objective {self.objective:.6g}, at most {100 * self.relative_gap:.2g} % above the smallest that any "
+            f"objective {self.objective:.6g}, at most {100 * self.above:.2g} % above the smallest that any "
             f"rank allows (which is at least {self.lower_bound:.6g}); "
             f"gradient norm {self.gradient_norm / self.limit:.4f} reg"
         )
