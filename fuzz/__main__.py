@@ -14,7 +14,7 @@ from .isolated import Outcome, campaign
 from .page import write_page
 
 NAMES = ("files", "frames", "fits", "kills", "interrupts", "threads")
-SHOWN = 40
+SHOWN, LONGEST = 40, 500
 
 
 def main(given: list[str] | None = None) -> int:
@@ -45,7 +45,7 @@ def _show(outcome: Outcome) -> None:
     print(f"{outcome.name}: {outcome.cases:,} cases in {outcome.seconds:.0f} s, {len(outcome.failures)} failures")
     print(f"  {counts}")
     for line in outcome.failures[:SHOWN]:
-        print(f"  {line}")
+        print(f"  {line[:LONGEST]}")
     if len(outcome.failures) > SHOWN:
         print(f"  and {len(outcome.failures) - SHOWN} more")
     sys.stdout.flush()

@@ -72,7 +72,7 @@ class Fit(Action):
         assert got in self.rounds or got == self.end, "the model is neither the old one nor a whole round of the new"
         assert self.model.slope_ is None, "the new model has the old one's slope"
         whole = got == self.end or len(self.model.history_) == len(self.rounds)
-        assert struck or whole or self.model.interrupted_, "an interrupted fit does not say so"
+        assert whole or self.model.interrupted_, "an interrupted fit does not say so"
         certificate = getattr(self.model, "certificate", None)
         if certificate is not None:
             assert np.isfinite(certificate().objective)
