@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import sys
 
 from .isolated import Outcome, campaign
 from .page import write_page
 
 NAMES = ("files", "frames", "fits", "kills", "interrupts", "threads")
-SHOWN, LONGEST = 40, 500
+ALIKE, LONGEST = 90, 1000  # characters by which failures are alike, and that are shown
 
 
 def main(given: list[str] | None = None) -> int:
@@ -44,10 +45,11 @@ def _show(outcome: Outcome) -> None:
     counts = ", ".join(f"{n:,} {what}" for what, n in sorted(outcome.counts.items()))
     print(f"{outcome.name}: {outcome.cases:,} cases in {outcome.seconds:.0f} s, {len(outcome.failures)} failures")
     print(f"  {counts}")
-    for line in outcome.failures[:SHOWN]:
-        print(f"  {line[:LONGEST]}")
-    if len(outcome.failures) > SHOWN:
-        print(f"  and {len(outcome.failures) - SHOWN} more")
+    alike: dict[str, list[str]] = {}
+    for line in outcome.failures:
+        alike.setdefault(re.sub(r"[-+.0-9e]+", "#", line)[:ALIKE], []).append(line)
+    for lines in sorted(alike.values(), key=len, reverse=True):
+        print(f"  {len(lines)} like {lines[0][:LONGEST]}")
     sys.stdout.flush()
 
 
