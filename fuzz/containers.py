@@ -74,8 +74,12 @@ def _pandas(rng: random.Random, column: list[Any], ids: str | None) -> Any:
     if ids in ("small", "int", "unsigned"):
         dtype = _numbers(rng, ids, column)
         nullable = dtype.replace("int", "Int").replace("uInt", "UInt")
-        choices = [nullable, object, "category"] if None in column else [dtype, nullable, object, "category"]
-        return pandas.Series(column, dtype=rng.choice(choices))
+        if None in column:
+            return pandas.Series(
+                column, dtype=rng.choice((object, "category") if ids == "unsigned" else (nullable, object))
+            )
+        whole = np.array(column, dtype=dtype)  # of a list, pandas makes UInt64 by way of floats
+        return pandas.Series(whole, dtype=rng.choice((dtype, nullable, object, "category")))
     if ids == "huge":
         return pandas.Series(column, dtype=object)
     if ids:

@@ -16,6 +16,7 @@ from typing import Any
 
 import rather
 from rather import AltSVM, Comparisons, FileError, Global, InputError
+from rather.data import frames
 from rather.data.csv_text import read_by_pyarrow, read_by_standard_library
 from rather.data.table_files import read_file
 from rather.models.checkpoint import FORMAT as CHECKPOINT
@@ -233,7 +234,7 @@ def _parquet(shared: Shared, rng: random.Random, count: Counter[str]) -> None:
         _refused(e, path)
         count["altered Parquet files refused"] += 1
         return
-    _compared(table, table.column_names)
+    _compared(table, frames.names_in(table))
     count["altered Parquet files read"] += 1
 
 

@@ -24,7 +24,7 @@ import rather
 
 from .actions import ACTIONS, Action
 
-FULL, CHUNK, SECONDS = 200, 25, 120.0
+FULL, CHUNK, SECONDS = 300, 50, 120.0  # of which at least two in three strike in time
 LINES = 10  # moments between lines, for every one of the clock
 TRACED = (str(Path(rather.__file__).parent), "tempfile.py", "contextlib.py")
 

@@ -131,6 +131,8 @@ def _work(name: str, seed: int, begin: int, end: int, folder: Path) -> None:
         except Exception as e:
             failures.append((n, f"{type(e).__name__}: {_line(e)}"))
             total += 1
+            if total >= MOST_FAILURES:
+                failures.append((n, f"stopped after {total:,} failures, {end - n - 1:,} cases before the end"))
         if time.monotonic() - began > module.SECONDS / 2:
             failures.append((n, f"took {time.monotonic() - began:.1f} s"))
         if time.monotonic() - reported > EVERY or n == end - 1 or total >= MOST_FAILURES:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-FULL, CHUNK, SECONDS = 60, 15, 300.0
+FULL, CHUNK, SECONDS = 75, 15, 300.0
 KILLS = 5  # of a fit, or more: until so many hit a fit that was under way
 MOST_TRIES = 40
 ROOT = Path(__file__).parents[1]
