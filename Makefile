@@ -1,4 +1,4 @@
-# make demo, make test, make lint, make bench, make paper: each does all the set-up it needs on a fresh machine.
+# make demo, make test, make lint, make fuzz, make bench, make paper: each does all the set-up it needs on a fresh machine.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -30,6 +30,9 @@ format: $(VENV)/installed-dev ## Put every file into the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i native/*
+
+fuzz: $(VENV)/installed-dev ## Try to break everything for a few minutes; python -m fuzz --help
+	$(BIN)/python -m fuzz --scale 0.05
 
 bench: $(VENV)/installed-dev ## Measure quality and speed on the data sets under $$RATHER_DATA
 	$(BIN)/python benchmarks/movielens.py
