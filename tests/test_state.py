@@ -230,6 +230,14 @@ def test_newcomers_share_one_calibration(monkeypatch):
     assert len(calls) == 1
 
 
+def test_parameters_changed_since_are_not_the_models():
+    """A slope asked for after set_params is that of the model that was fitted, and the parameters stay as set."""
+    model = AltSVM(rank=3).fit(small_data("votes"))
+    slope = AltSVM(rank=3).fit(small_data("votes")).calibrate().slope_
+    model.set_params(rank=8, loss="logistic", seed=9, bias=False)
+    assert model.calibrate().slope_ == slope and model.get_params()["rank"] == 8 and model.loss == "logistic"
+
+
 def test_what_others_hang_on_a_model_stays():
     """Attributes that are not ours survive a fit; what an earlier fit had and this one has not does not."""
     model = AltSVM(rank=2, reg="cv").fit(small_data("ratings"))

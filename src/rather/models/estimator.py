@@ -25,6 +25,8 @@ class Estimator(Model):
     (or to store each under its own name; ``rank``, which is also a method, needs the former).
     """
 
+    _fitted_with: dict[str, Any]  # the parameters of the fit
+
     def _store_params(self, given: dict[str, Any]) -> None:
         for name in self._param_names():
             setattr(self, _ATTRIBUTE.get(name, name), given[name])
@@ -60,6 +62,7 @@ class Estimator(Model):
         A fit that is refused or fails leaves the model as it was. One that Ctrl-C ends keeps the rounds it has made.
         """
         before, work = self.__dict__, self._unfitted()
+        work._fitted_with = {name: value for name, value in work.get_params().items() if name != "callback"}
         try:
             if work._fit(as_comparisons(comparisons, y)):
                 self._adopt(work.__dict__)
@@ -87,7 +90,11 @@ class Estimator(Model):
     # -- a twin, for what is found on held-out data ---------------------------------------------------------------
 
     def _twin(self) -> Any:
-        """The same estimator with everything settled that the fit found, to be fitted quietly to other data."""
+        """The same estimator with everything settled that the fit found, to be fitted quietly to other data.
+
+        What ``set_params`` has changed since is not the fitted model's.
+        """
+        self.set_params(**self.__dict__.get("_fitted_with", {}))
         params = self.get_params()
         quiet = {"verbose": False, "callback": None, "on_interrupt": "raise"}
         settled = {**quiet, **self._settled()}

@@ -168,7 +168,8 @@ class Model(Stateful):
                 "this model was saved before its probabilities were calibrated, and calibrating needs the comparisons "
                 "it was fitted to; fit it again, call calibrate(), and save it then"
             )
-        now._slope.value = found_slope(now._twin(), now._fitted_to, now.seed)
+        twin = now._twin()
+        now._slope.value = found_slope(twin, now._fitted_to, twin.seed)
         return self
 
     def _twin(self) -> Any:
