@@ -26,8 +26,7 @@ OPTIONAL = {
     "polars": ("polars frames", "polars"),
     "pyarrow": ("Parquet files and Arrow tables", "pyarrow"),
     "matplotlib": ("pictures", "matplotlib"),
-    "scipy": ("development", "scipy"),
-    "scikit-learn": ("development", "scikit-learn"),
+    "scikit-learn": ("cross-validation with its tools", "scikit-learn"),
 }
 
 
@@ -43,6 +42,7 @@ def examine() -> dict[str, Any]:
         "version": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
+        "scipy": _version("scipy"),
         "system": platform.platform(),
         "cores": native.threads(None),
         "simd": native.simd,
@@ -76,7 +76,7 @@ def show(document: dict[str, Any], console: Console) -> None:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     table.add_row("rather", document["version"])
-    table.add_row("Python", f"{document['python']}, numpy {document['numpy']}")
+    table.add_row("Python", f"{document['python']}, numpy {document['numpy']}, scipy {document['scipy']}")
     table.add_row("system", document["system"])
     table.add_row(
         "processor", f"{document['cores']} cores to use, {document['simd']} (best here: {document['best_simd']})"
