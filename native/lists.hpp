@@ -79,7 +79,7 @@ class ListLoss {
     double best = 0;
     for (std::int32_t e = 0; e < n_; ++e) gain_[e] = std::exp2(y[e]) - 1;
     for (std::int32_t p = 0; p < std::min(n_, lists_.k); ++p) best += discount[p] * gain_[n_ - 1 - p];
-    for (std::int32_t e = 0; e < n_; ++e) gain_[e] /= best;
+    for (std::int32_t e = 0; e < n_; ++e) gain_[e] = best > 0 ? gain_[e] / best : 0;  // ratings too small for a gain
     auto cost = [&](std::int32_t place) {
       return [w = weight[place], d = discount[place], f = f_.data(), g = gain_.data()](std::int32_t e) {
         return d * load_wide<Wide>(g + e) - w * load_wide<Wide>(f + e);

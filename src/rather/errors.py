@@ -47,10 +47,12 @@ def number(
     shown = value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
     if isinstance(value, bool) or not isinstance(value, accepted):
         raise InputError(f"{name} is {shown!r}; {wanted}")
-    try:
-        x = float(value)
-    except OverflowError:
-        x = float("inf")
+    x: Any = value
+    if not isinstance(value, numbers.Integral):  # which are compared exactly, whatever their size
+        try:
+            x = float(value)
+        except OverflowError:
+            x = float("inf")
     inside = (
         x - x == 0  # neither infinite nor NaN
         and (at_least is None or x >= at_least)

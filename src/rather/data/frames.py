@@ -49,7 +49,10 @@ def names_in(frame: Any) -> list[str]:
     """The names of a frame's columns."""
     if isinstance(frame, Mapping):
         return list(frame)
-    return list(getattr(frame, "column_names", None) or frame.columns)
+    try:
+        return list(getattr(frame, "column_names", None) or frame.columns)
+    except UnicodeDecodeError as e:
+        raise InputError(f"the names of the columns cannot be read: {e}") from e
 
 
 def _column_of_dict(table: Any, name: str) -> Any:
@@ -71,7 +74,10 @@ def _column_of_narwhal(table: Any, name: str) -> Any:
     column = table.get_column(name)
     # Text as Python's own: numpy's is as wide as the longest and drops NULs at the end. It has no integers of 128 bits.
     own = narwhals.String, narwhals.Categorical, narwhals.Enum, narwhals.Int128, narwhals.UInt128
-    return column.to_list() if column.dtype in own else column.to_numpy()
+    try:
+        return column.to_list() if column.dtype in own else column.to_numpy()
+    except (ValueError, TypeError) as e:  # text that is none, for instance
+        raise InputError(f"the column {name!r} cannot be read: {' '.join(str(e).split())[:200]}") from e
 
 
 def length(frame: Any) -> int:

@@ -62,11 +62,7 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     _remove_leftovers(path)
     temporary = path.with_name(f".{_short(path)}.{secrets.token_hex(8)}{LEFTOVER}")
     try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # less what the umask takes away
-    except OSError as e:
-        raise FileError(f"cannot write {str(path)!r}: {e.strerror}") from e
-    try:
-        with os.fdopen(handle, "wb") as f:
+        with temporary.open("xb") as f:
             yield f
             f.flush()
             os.fsync(f.fileno())

@@ -20,6 +20,7 @@ from ..logistic import sigmoid
 FEWEST_USERS, MOST_USERS = 100, 2000  # and between them a fifth of all
 SHARE = 0.2
 MOST_PAIRS = 500_000
+STEEPEST = 1e30
 
 
 @dataclass
@@ -67,4 +68,4 @@ def fit_slope(margin: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]) 
         a -= float(np.clip(step, -1.0, 1.0))  # convex: short steps reach the minimum from anywhere
         if abs(step) <= 1e-9 * max(1.0, abs(a)):
             break
-    return max(a, 0.0) / typical
+    return min(max(a, 0.0) / typical, STEEPEST)

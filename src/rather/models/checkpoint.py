@@ -14,10 +14,12 @@ from ..data.comparisons import Comparisons
 from ..data.whole_files import destination
 from ..errors import FileError
 from .estimator import Estimator
+from .factors import LARGEST
 from .files import is_records
 from .tensors import read_tensors, write_tensors
 
 FORMAT = "rather-checkpoint-3"
+LARGEST_RIDGE = 1e38  # in single precision
 FREE = {
     "max_iter",
     "tol",
@@ -57,7 +59,7 @@ class Saved:
         problem.U[:], problem.V[:] = self.tensors["U"], self.tensors["V"]
         try:
             solver.restore(self.tensors, len(self.history))
-        except ValueError as e:
+        except (ValueError, IndexError, OverflowError, np.linalg.LinAlgError) as e:
             raise _damaged(self.path) from e
         return self.history
 
@@ -96,16 +98,16 @@ class Checkpoint:
         try:
             saved = Saved(self.path, tensors, **json.loads(metadata["fit"]))
             sound = (
-                all(np.isfinite(t).all() for t in tensors.values())
+                all((np.abs(t) < LARGEST).all() for t in tensors.values())
+                and tensors["U"].ndim == 2
                 and is_records(saved.history)
                 and is_records(saved.cv_results)
                 and all({"round", "seconds", "objective", "gap"} <= set(record) for record in saved.history)
-                and 0 < saved.reg < np.inf
-                and 0 < saved.bias_reg < np.inf
+                and all(isinstance(x, float) and 1e-300 < x <= LARGEST_RIDGE for x in (saved.reg, saved.bias_reg))
                 and isinstance(saved.rank, int)
                 and 0 <= saved.rank <= tensors["U"].shape[1]
             )
-        except (KeyError, ValueError, TypeError, RecursionError):
+        except (KeyError, ValueError, TypeError, IndexError, OverflowError, RecursionError):
             sound = False
         if not sound:
             raise _damaged(self.path)

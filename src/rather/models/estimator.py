@@ -64,7 +64,9 @@ class Estimator(Model):
         before, work = self.__dict__, self._unfitted()
         work._fitted_with = {name: value for name, value in work.get_params().items() if name != "callback"}
         try:
-            if work._fit(as_comparisons(comparisons, y)):
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # what comes of it is refused by name
+                done = work._fit(as_comparisons(comparisons, y))
+            if done:
                 self._adopt(work.__dict__)
         except BaseException as e:
             if not isinstance(e, KeyboardInterrupt) and self.__dict__ is work.__dict__.get("_placed"):
@@ -78,13 +80,14 @@ class Estimator(Model):
 
     def _publish(self) -> Any:
         """Make the state that a fit has come to the model's; returns the model."""
-        self._model._adopt(self._state())
-        self._placed = self._model.__dict__
+        self._placed = self._model._with(self._state())
+        self._model.__dict__ = self._placed
         return self._model
 
     def _publish_interrupted(self) -> Any:
         """Mark the state that was last published."""
-        self._model.__dict__ = {**self._model.__dict__, "interrupted_": True}
+        self._placed = {**self._placed, "interrupted_": True}
+        self._model.__dict__ = self._placed
         return self._model
 
     # -- a twin, for what is found on held-out data ---------------------------------------------------------------

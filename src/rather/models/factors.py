@@ -136,7 +136,12 @@ class FactorModel(Model):
 
 
 def copied(A: FloatArray) -> FloatArray:
-    """A copy whose rows start on cache lines too."""
+    """A copy whose rows start on cache lines too; numbers that no model can be made of are refused."""
+    if A.size and not (A.min() > -LARGEST and A.max() < LARGEST):  # also false for what is no number
+        raise InputError(
+            f"the factors grew beyond {LARGEST:g}: weights, ratings, steps or reg are too extreme; try a larger reg, "
+            "smaller steps, or weights and ratings closer to 1"
+        )
     out = factor(*A.shape)
     out[:] = A
     return out

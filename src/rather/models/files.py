@@ -13,7 +13,7 @@ import numpy as np
 from ..data.ids import Ids, Vocabulary
 from ..errors import FileError
 from ..native import threads
-from .calibration import Slope
+from .calibration import STEEPEST, Slope
 from .tensors import read_tensors, write_tensors
 
 FORMAT, UNCHECKED = "rather-model-2", "rather-model-1"
@@ -72,7 +72,7 @@ def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
     except FileError:
         raise
     except (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as e:
-        raise FileError(f"the model file {str(path)!r} is damaged: {type(e).__name__}: {e}") from e
+        raise FileError(f"the model file {str(path)!r} is damaged: {type(e).__name__}: {str(e)[:200]}") from e
     if not sound:
         raise FileError(f"the model file {str(path)!r} is damaged: its parts do not fit together")
     model._adopt(state.__dict__)
@@ -95,7 +95,7 @@ def _is_sound(state: Any, fitted: Any) -> bool:
         and start.min() == 0  # with the next line: differences cannot wrap around
         and bool((np.diff(start) >= 0).all())
         and (not len(item) or (item.min() >= 0 and item.max() < items))
-        and (state.slope_ is None or 0 <= state.slope_ < np.inf)
+        and (state.slope_ is None or 0 <= state.slope_ <= STEEPEST)
         and isinstance(state.names_, dict)
         and all(role in NAMED and isinstance(name, str) for role, name in state.names_.items())
         and state.frame_kind_ in ("dict", "pandas", "polars", "pyarrow")

@@ -188,7 +188,8 @@ class Model(Stateful):
         u, a = now._pair_up(u, a, "users", "items")
         b = np.broadcast_to(b, a.shape)
         margin = now.score_codes(u, a) - now.score_codes(u, np.ascontiguousarray(b))
-        return np.asarray(sigmoid(now.slope_ * margin), np.float32)
+        with np.errstate(over="ignore"):  # as sure as can be
+            return np.asarray(sigmoid(now.slope_ * margin), np.float32)
 
     def _calibrated(self) -> Any:
         """The model as it is now, calibrated."""

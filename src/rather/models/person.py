@@ -46,7 +46,8 @@ class Person:
         if len(a) != 1 or len(b) != 1:
             raise InputError(f"probability compares one item with one, not {len(a)} with {len(b)}")
         now = self.model._calibrated()
-        return float(sigmoid(now.slope_ * (a[0] - b[0])))
+        with np.errstate(over="ignore"):  # as sure as can be
+            return float(sigmoid(now.slope_ * (a[0] - b[0])))
 
     def rank(self, items: Any = None) -> Table:
         """All items, or only some, best first: columns item, score, rank."""

@@ -40,7 +40,7 @@ def run_rounds(
     work.history_, work.interrupted_ = list(history), False
     work.converged_ = bool(history) and history[-1]["gap"] <= tol
     elapsed = history[-1]["seconds"] if history else 0.0
-    published = False
+    before = work._model.__dict__
     with Progress(work.verbose, title or type(work).__name__, work.max_iter) as progress:
         try:
             while len(work.history_) < work.max_iter and not work.converged_:
@@ -53,12 +53,11 @@ def run_rounds(
                 if keep is not None:
                     keep(work.history_)
                 model = work._publish()
-                published = True
                 progress.show(record)
                 if work.callback is not None and work.callback(model, record):
                     break
         except KeyboardInterrupt:
-            if not published:
+            if work._model.__dict__ is before:  # nothing was published
                 raise
             rounds = len(work._publish_interrupted().history_)
             if work.on_interrupt == "raise":

@@ -30,9 +30,13 @@ class Stateful:
 
     def _adopt(self, work: dict[str, Any]) -> None:
         """Put what the dictionary of a fit's work has come to in the place of the old state, in one step."""
+        self.__dict__ = self._with(work)
+
+    def _with(self, work: dict[str, Any]) -> dict[str, Any]:
+        """The dictionary of this with the state of a fit's work."""
         given = {*work["_given"], "_given", "_model", "_placed"}
         state = {name: value for name, value in work.items() if name not in given}
-        self.__dict__ = {**self._kept(), **state, "_state_names": frozenset(state)}
+        return {**self._kept(), **state, "_state_names": frozenset(state)}
 
     def _kept(self) -> dict[str, Any]:
         """All but the state: parameters, and what others have hung on the model."""

@@ -50,9 +50,9 @@ def read_tensors(path: str | Path, form: str, what: str, unchecked: str = "") ->
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
         metadata = {str(key): str(value) for key, value in header.get("__metadata__", {}).items()}
     except (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
-        raise FileError(f"{str(path)!r} is damaged or not a {what} file: {' '.join(str(e).split())}") from e
+        raise FileError(f"{str(path)!r} is damaged or not a {what} file: {' '.join(str(e).split())[:200]}") from e
     found = metadata.get("format")
-    if found == unchecked and unchecked:
+    if found == unchecked and unchecked and "checksum" not in metadata:
         warnings.warn(
             f"{path.name} is of an earlier version and carries no checksum; save it again to have one",
             UncheckedWarning, stacklevel=4,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .problem import Problem
 from .smoothing import Tightening
 
@@ -32,11 +34,12 @@ class Newton:
 
     def state(self) -> dict[str, Any]:
         """Arrays to save, beside U and V, to resume from here."""
-        return {"m": self.problem.m}  # scores carried along differ in their last bits from scores computed anew
+        # Scores carried along differ in their last bits from scores computed anew.
+        return {"m": self.problem.m, "delta": np.array([self.problem.delta])}
 
     def restore(self, state: dict[str, Any], rounds_done: int) -> None:
         self.rounds_done = rounds_done
-        self.tightening.resume(self.problem, rounds_done)
+        self.problem.delta = min(max(float(state["delta"][0]), 0.0), 1.0)
         self.problem.m[:] = state["m"]
         self.problem.update_priors()
         self.problem.evaluate()
