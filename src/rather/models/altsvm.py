@@ -266,7 +266,6 @@ class AltSVM(LowRank):
         else:
             self._set_factors(solver.problem.U, solver.problem.V, solver.problem.rank)
             self._set_prior(exposed, _coefficients(solver.problem))
-            self._finest = solver.problem.delta or 1.0
 
     def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
         """Take over the factors of the last fit; False if there was none."""

@@ -43,7 +43,7 @@ class Posed:
         )  # fmt: skip
         problem.set_reg(self.reg, self.bias_reg)
         problem.U[:], problem.V[:] = model.U_, model.V_
-        problem.delta = min(self.delta, model._finest)
+        problem.delta = self.delta
         problem.refresh()
         return problem
 
@@ -52,7 +52,6 @@ class Certified:
     """A factor model that was fitted to a problem with a convex twin."""
 
     _posed: Posed | None = None
-    _finest: float = 1.0  # smoothing of the hinge that the fit came to
     _proof: Certificate | None = None  # that of the last round, of fits that prove as they go
 
     def _pose(self, source: Source, problem: Problem, exposed: Exposure | None = None) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .problem import Problem
 from .smoothing import Tightening
+
+HIDDEN = 5e-3  # of the objective: more of it that is smoothed away is no convergence
 
 
 class Newton:
@@ -34,19 +34,22 @@ class Newton:
 
     def state(self) -> dict[str, Any]:
         """Arrays to save, beside U and V, to resume from here."""
-        # Scores carried along differ in their last bits from scores computed anew.
-        return {"m": self.problem.m, "delta": np.array([self.problem.delta])}
+        return {"m": self.problem.m}  # scores carried along differ in their last bits from scores computed anew
 
     def restore(self, state: dict[str, Any], rounds_done: int) -> None:
         self.rounds_done = rounds_done
-        self.problem.delta = min(max(float(state["delta"][0]), 0.0), 1.0)
+        self.tightening.resume(self.problem, rounds_done)
         self.problem.m[:] = state["m"]
         self.problem.update_priors()
         self.problem.evaluate()
 
 
 def record(problem: Problem, gain: float, coarse: bool) -> dict[str, float]:
-    """The objective, and the gain that was seen as a share of it: all of it while the smoothing is coarse."""
+    """The objective, and the gain that was seen as a share of it: all of it while the smoothing is coarse.
+
+    Where the last smoothing still hides much of the objective, as it may on a few comparisons, that is left to gain too.
+    """
     objective = problem.objective()
     gap = gain / objective if objective > 0 else 0.0
-    return {"objective": objective, "gap": max(gap, 1.0) if coarse else gap}
+    hidden = (problem.smoothed_away() / objective) if problem.delta and objective > 0 else 0.0
+    return {"objective": objective, "gap": max(gap, 1.0) if coarse else max(gap, hidden if hidden > HIDDEN else 0.0)}

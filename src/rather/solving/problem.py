@@ -167,10 +167,9 @@ class Problem:
             return self.loss_value
         return float(core.evaluate(self._scratch(self.m), self.loss, 0.0, self.n_threads))
 
-    def hidden(self) -> float:
-        """The share of the objective that the smoothing of a hinge hides."""
-        loss = self.true_loss()
-        return (loss - self.loss_value) / max(loss + self.penalty(), 1e-30)
+    def smoothed_away(self) -> float:
+        """What the smoothing of a hinge takes off the loss."""
+        return self.true_loss() - self.loss_value
 
     def loss_at_zero(self) -> float:
         """The loss of no model at all, whose scores are all 0."""
