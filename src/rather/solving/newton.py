@@ -47,7 +47,7 @@ class Newton:
 def record(problem: Problem, gain: float, coarse: bool) -> dict[str, float]:
     """The objective, and the gain that was seen as a share of it: all of it while the smoothing is coarse.
 
-    Where the last smoothing still hides much of the objective, as it may on a few comparisons, that is left to gain too.
+    Where the last smoothing still hides much of the objective, as on few comparisons it may, that is left to gain too.
     """
     objective = problem.objective()
     gap = gain / objective if objective > 0 else 0.0
