@@ -1,0 +1,99 @@
+"""What fuzzing and review found, once each: it does not come back."""
+
+import json
+import struct
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import rather
+from rather import BPR, SGD, AltSVM, CofiRank, Comparisons, FileError, InputError
+
+
+def test_ratings_too_small_for_a_gain():
+    """CofiRank's ndcg loss with ratings whose gains are all 0 learns nothing, and does not crash."""
+    tiny = {"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [1e-30, 2e-30, 2e-30, 1e-30]}
+    model = CofiRank(rank=2, loss="ndcg", max_iter=2).fit(Comparisons.from_ratings(tiny))
+    assert np.isfinite(model.score(1, [1, 2])).all()
+
+
+def test_the_checksum_cannot_be_left_out(tmp_path):
+    """A file that is made to look like one of an earlier version, which had none, is refused if it has a checksum."""
+    path = tmp_path / "m.rather"
+    AltSVM(rank=2).fit(rather.simulate(20, 10, per_user=8).comparisons).save(path)
+    raw = bytearray(path.read_bytes().replace(b"rather-model-2", b"rather-model-1"))
+    raw[-1] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(FileError, match="not a model file of this version"):
+        rather.load(path)
+    size = struct.unpack("<Q", raw[:8])[0]
+    assert "checksum" in json.loads(raw[8 : 8 + size])["__metadata__"]
+
+
+def test_missing_ids_in_dictionaries_are_missing():
+    """A null in a dictionary-encoded column is not another id."""
+    users = pa.array(["a", None, "c"]).dictionary_encode()
+    table = pa.table({"user": users, "winner": ["x", "x", "x"], "loser": ["y", "y", "y"]})
+    with pytest.raises(InputError, match="missing in row 1"):
+        Comparisons.from_frame(table)
+
+
+def test_the_largest_seed():
+    """Whole numbers are compared with their limits exactly."""
+    votes = rather.simulate(20, 10, per_user=8).comparisons
+    assert AltSVM(rank=2, seed=2**63 - 1).fit(votes).converged_
+    with pytest.raises(InputError, match="at most 9223372036854775807"):
+        AltSVM(rank=2, seed=2**63).fit(votes)
+
+
+@pytest.mark.parametrize(
+    "model", [SGD(rank=2, step=1e25, n_threads=1), BPR(rank=2, step=1e30, reg=1e30, n_threads=1)], ids=repr
+)
+def test_steps_beyond_measure(model):
+    """A fit that leaves single precision is refused in a sentence; nothing is fitted, and no warning says anything."""
+    with pytest.raises(InputError, match="grew beyond|objective became"):
+        model.fit(rather.simulate(20, 10, per_user=8).comparisons)
+    assert not hasattr(model, "users_")
+
+
+def test_dual_steps_that_do_not_settle():
+    """sdca with so small a reg that the objective explodes is an error; a gap is that of the state it is given with."""
+    votes = rather.simulate(60, 30, rank=2, per_user=25, seed=0).comparisons
+    with pytest.raises(InputError, match="dual steps do not settle"):
+        AltSVM(rank=3, solver="sdca", loss="logistic", reg=1e-3, n_threads=1, exposure=False).fit(votes)
+    for loss in ("squared_hinge", "hinge", "logistic"):
+        short = AltSVM(rank=3, solver="sdca", loss=loss, reg=1.0, n_threads=1, max_iter=30, exposure=False).fit(votes)
+        best = AltSVM(rank=3, loss=loss, reg=1.0, n_threads=1, tol=1e-6, max_iter=200, exposure=False).fit(votes)
+        ratio = short.history_[-1]["objective"] / best.history_[-1]["objective"]
+        assert not short.converged_ or ratio < 1.01
+
+
+def test_draws_from_the_little_that_is_left():
+    """Someone who clicked all but one of many items is compared with that one, and at once."""
+    n = 5000
+    clicks = {"user": np.r_[np.zeros(n - 1, int), 1], "item": np.r_[np.arange(n - 1), n - 1]}
+    pairs = Comparisons.from_clicks(clicks, per_user=20).pairs()
+    assert set(pairs.loser[pairs.user == 0].tolist()) == {n - 1}
+    assert BPR(rank=2, max_iter=1, n_threads=1).fit(Comparisons.from_clicks(clicks, unseen=3)).history_
+
+
+def test_codes_that_are_far_apart():
+    """Triples with codes in the billions have as many users and items as occur."""
+    made = Comparisons.from_triples([[2_000_000_000, 0, 1], [5, 1_000_000_000, 1]])
+    assert made.users.tolist() == [5, 2_000_000_000] and made.items.tolist() == [0, 1, 1_000_000_000]
+
+
+def test_files_keep_links_and_permissions(tmp_path):
+    """A save follows a link, keeps the permissions of what it replaces, and refuses what is read-only."""
+    model = AltSVM(rank=2).fit(rather.simulate(20, 10, per_user=8).comparisons)
+    real, link = tmp_path / "real", tmp_path / "link"
+    model.save(real)
+    real.chmod(0o600)
+    link.symlink_to(real)
+    model.save(link)
+    assert link.is_symlink() and real.stat().st_mode & 0o777 == 0o600 and rather.load(link).users_.tolist()
+    real.chmod(0o444)
+    with pytest.raises(FileError, match="read-only"):
+        model.save(real)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "real"]
