@@ -47,12 +47,10 @@ def test_the_largest_seed():
         AltSVM(rank=2, seed=2**63).fit(votes)
 
 
-@pytest.mark.parametrize(
-    "model", [SGD(rank=2, step=1e25, n_threads=1), BPR(rank=2, step=1e30, reg=1e30, n_threads=1)], ids=repr
-)
-def test_steps_beyond_measure(model):
+def test_steps_beyond_measure():
     """A fit that leaves single precision is refused in a sentence; nothing is fitted, and no warning says anything."""
-    with pytest.raises(InputError, match="grew beyond|objective became"):
+    model = SGD(rank=2, step=1e25, n_threads=1)
+    with pytest.raises(InputError, match=r"grew beyond|objective became"):
         model.fit(rather.simulate(20, 10, per_user=8).comparisons)
     assert not hasattr(model, "users_")
 
