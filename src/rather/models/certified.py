@@ -8,7 +8,7 @@ from typing import Any
 from ..data.source import Source
 from ..errors import InputError
 from ..native import threads
-from ..solving.certificate import Certificate, certify
+from ..solving.certificate import Certificate, certify, made_sure
 from ..solving.exposure import Exposure
 from ..solving.problem import Problem
 from ..solving.scales import Scales
@@ -33,6 +33,7 @@ class Posed:
     bias_reg: float
     delta: float
     exposed: Exposure | None
+    radius: float | None
 
     def at(self, model: Any) -> Problem:
         """The problem at the factors of a model."""
@@ -54,10 +55,12 @@ class Certified:
     _posed: Posed | None = None
     _proof: Certificate | None = None  # that of the last round, of fits that prove as they go
 
-    def _pose(self, source: Source, problem: Problem, exposed: Exposure | None = None) -> None:
+    def _pose(
+        self, source: Source, problem: Problem, exposed: Exposure | None = None, radius: float | None = None
+    ) -> None:
         self._posed = Posed(
             source, problem.loss_name, problem.bias, problem.scales, problem.reg, problem.bias_reg,
-            ROUND_BY_ROUND[-1] if is_smoothed(problem) else 0.0, exposed,  # any smoothing gives a bound
+            ROUND_BY_ROUND[-1] if is_smoothed(problem) else 0.0, exposed, radius,  # any smoothing gives a bound
         )  # fmt: skip
 
     @of_one_moment
@@ -68,8 +71,7 @@ class Certified:
         predicts best.
         """
         self._require_fit()  # type: ignore[attr-defined]
-        if self._proof is not None:
-            return self._proof
         if self._posed is None:
             raise InputError(NO_DATA)
-        return certify(self._posed.at(self))
+        problem = self._posed.at(self)
+        return made_sure(self._proof or certify(problem), problem, self._posed.radius)

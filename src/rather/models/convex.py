@@ -143,9 +143,11 @@ class Convex(LowRank):
         def one_round() -> dict[str, float]:
             record = solver.round()
             self._take(solver, exposed)
+            self._pose(comparisons.source, solver.problem, exposed, radius)
             return record
 
         self._take(solver, exposed)
+        self._pose(comparisons.source, solver.problem, exposed, radius)
         done = run_rounds(self, one_round, began, tol=self.tol)
         if done:
             solver.trim()

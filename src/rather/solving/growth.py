@@ -137,7 +137,9 @@ class Growing:
 
     def state(self) -> dict[str, Any]:
         U, V, rank = self.factors
-        numbers = [self.problem.delta, self._norm, *vars(self.proof).values(), rank]
+        proof = self.proof
+        known = proof.objective, proof.lower_bound, proof.gradient_norm, proof.limit, proof.nuclear_norm
+        numbers = [self.problem.delta, self._norm, *known, rank]
         return {**self.newton.state(), "growth": np.array(numbers, np.float64), "best_U": U, "best_V": V}
 
     def restore(self, state: dict[str, Any], rounds_done: int) -> None:
