@@ -15,7 +15,7 @@ from .isolated import Outcome, campaign
 from .page import write_page
 
 NAMES = ("files", "frames", "fits", "kills", "interrupts", "threads")
-ALIKE, LONGEST = 90, 1000  # characters by which failures are alike, and that are shown
+ALIKE, LONGEST = 75, 1000  # characters by which failures are alike, and that are shown
 
 
 def main(given: list[str] | None = None) -> int:
@@ -47,7 +47,7 @@ def _show(outcome: Outcome) -> None:
     print(f"  {counts}")
     alike: dict[str, list[str]] = {}
     for line in outcome.failures:
-        alike.setdefault(re.sub(r"[-+.0-9e]+", "#", line)[:ALIKE], []).append(line)
+        alike.setdefault(re.sub(r"'/[^']*'|[-+.0-9e]+", "#", line)[:ALIKE], []).append(line)
     for lines in sorted(alike.values(), key=len, reverse=True):
         print(f"  {len(lines)} like {lines[0][:LONGEST]}")
     sys.stdout.flush()

@@ -37,7 +37,7 @@ def edited(rng: random.Random, tensors: dict[str, Any], words: Any) -> tuple[dic
 def _edit_tensors(rng: random.Random, tensors: dict[str, Any]) -> None:
     name = rng.choice(list(tensors))
     old = tensors[name]
-    how = rng.randrange(9)
+    how = rng.randrange(9) if old.ndim else rng.randrange(6)
     with np.errstate(all="ignore"):
         if how == 0:
             tensors[name] = old.astype(rng.choice(DTYPES))
