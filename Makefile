@@ -18,7 +18,7 @@ test: $(VENV)/installed-dev lint ## Set up, then lint and run all tests
 
 test-all: $(VENV)/installed-dev ## What takes more than a Python user needs: old scikit-learn and numpy, and a minute of fuzzing
 	bash scripts/old-versions $(VENV)
-	$(BIN)/python -m fuzz --scale 0.002
+	$(BIN)/python -m fuzz files frames fits kills --scale 0.005
 
 lint: $(VENV)/installed-dev ## ruff, mypy and clang-format
 	$(BIN)/ruff check .

@@ -59,8 +59,10 @@ def _read_parquet(path: Path) -> Any:
     except ImportError as e:
         raise FileError(f"reading {path.name} needs pyarrow; install it with: pip install pyarrow") from e
     try:
-        return pyarrow.parquet.read_table(path)
-    except (pyarrow.ArrowException, OSError) as e:
+        table = pyarrow.parquet.read_table(path)
+        frames.names_in(table)
+        return table
+    except (pyarrow.ArrowException, OSError, InputError) as e:
         reason = str(e).splitlines()[0].partition(". ")[0].rstrip(".")
         raise FileError(f"the file {str(path)!r} cannot be read as Parquet: {reason}") from e
 

@@ -104,7 +104,7 @@ class Checkpoint:
                 and is_records(saved.cv_results)
                 and all({"round", "seconds", "objective", "gap"} <= set(record) for record in saved.history)
                 and all(isinstance(x, float) and 1e-300 < x <= LARGEST_RIDGE for x in (saved.reg, saved.bias_reg))
-                and isinstance(saved.rank, int)
+                and type(saved.rank) is int  # which True is not
                 and 0 <= saved.rank <= tensors["U"].shape[1]
             )
         except (KeyError, ValueError, TypeError, IndexError, OverflowError, RecursionError):

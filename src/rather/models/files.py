@@ -53,8 +53,8 @@ def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
         about = json.loads(metadata["about"])
         if about["class"] not in kinds:
             raise FileError(
-                f"{str(path)!r} holds a {about['class']!r}, which is none of {', '.join(kinds)}; if it is a class of "
-                "your own, give it: load(path, YourClass)"
+                f"{str(path)!r} holds a {str(about['class'])[:100]!r}, which is none of {', '.join(kinds)}; "
+                "if it is a class of your own, give it: load(path, YourClass)"
             )
         kind = kinds[about["class"]]
         names = set(kind._param_names()) - NOT_SAVED

@@ -18,6 +18,8 @@ import numpy as np
 from ..data.whole_files import existing, written_whole
 from ..errors import FileError
 
+UNCHECKED_KEYS = {"format", "about"}  # all that files without a checksum have
+
 
 class UncheckedWarning(UserWarning):
     """A file of an earlier version was read, which carries no checksum."""
@@ -52,7 +54,7 @@ def read_tensors(path: str | Path, form: str, what: str, unchecked: str = "") ->
     except (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
         raise FileError(f"{str(path)!r} is damaged or not a {what} file: {' '.join(str(e).split())[:200]}") from e
     found = metadata.get("format")
-    if found == unchecked and unchecked and "checksum" not in metadata:
+    if found == unchecked and set(metadata) == UNCHECKED_KEYS:
         warnings.warn(
             f"{path.name} is of an earlier version and carries no checksum; save it again to have one",
             UncheckedWarning, stacklevel=4,
