@@ -10,9 +10,10 @@ from .isolated import Outcome
 PAGE = Path(__file__).parents[1] / "docs" / "fuzz.md"
 HEAD = """# Fuzzing
 
-`make fuzz` tries to break rather for a few minutes; `python -m fuzz --scale 1 --write` is a long run, of a quarter of an
-hour, and writes this page. The counts are of the run that the table says. A case is made from the seed and its number: `python -m fuzz NAME=1 --seed SEED --first CASE` makes it again. A
-process that crashes or hangs is a failure of the case it was at. A short version runs in `make test`.
+`make fuzz` tries to break rather for a few minutes; `python -m fuzz --scale 1 --write` is a long run, of a quarter of
+an hour, and writes this page. The counts are of the run that the table says. A case is made from the seed and its
+number: `python -m fuzz NAME=1 --seed SEED --first CASE` makes it again. A process that crashes or hangs is a failure of
+the case it was at. A short version runs in `make test`.
 
 | campaign | cases | failures | seed | minutes |
 |---|---|---|---|---|
