@@ -103,6 +103,9 @@ class Rated(Levels):
         held[held] = share_of_each_row(r.user[held], self.n_users, share, rng)
         return self._with(r.take(~held)), self._with(r.take(held))
 
+    def of_users(self, users: Mask) -> Source:
+        return self._with(self.ratings.take(users[self.ratings.user]))
+
     def _with(self, ratings: Ratings) -> Rated:
         return Rated(self.n_users, self.n_items, ratings)
 

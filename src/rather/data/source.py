@@ -41,6 +41,8 @@ class Source(ABC):
 
     # Defaults that suit the source; what they are and how they were chosen is in docs/mathematics.md.
     reg_factor: float = 1.7  # on the scale of reg
+    bias_factor: float = 2.0  # on that of the biases' ridge
+    chooses = False  # whether they are only what is usual, and held-out answers choose
     tol: float = 3e-4  # of AltSVM
     exposes = True  # whether which items people met may say more than the comparisons themselves
 
@@ -123,6 +125,10 @@ class Source(ABC):
         if self.ratings is None and self.clicks is None:
             return self.split_pairs(share, rng, users)
         return self.split_items(share, rng, seed, users)
+
+    def of_users(self, users: Mask) -> Source:
+        """What some of the users said; here, all of it stays."""
+        return self
 
     @abstractmethod
     def sample(self, per_user: int, rng: np.random.Generator) -> Source:

@@ -21,6 +21,8 @@ class Votes(Source):
     def __init__(self, n_users: int, n_items: int, pairs: Pairs, implied: bool = False) -> None:
         super().__init__(n_users, n_items)
         self._pairs, self.implied = pairs, implied
+        if not implied:
+            self.reg_factor, self.bias_factor, self.chooses = 1.0, 1.0, True
 
     def _build(self) -> Any:
         p = self._pairs
@@ -58,6 +60,9 @@ class Votes(Source):
     def split_pairs(self, share: float, rng: np.random.Generator, users: Mask | None) -> tuple[Source, Source]:
         held = held_pairs(self._pairs, self._groups, share, rng, users)
         return self._without(held), Votes(self.n_users, self.n_items, self._pairs.take(held), self.implied)
+
+    def of_users(self, users: Mask) -> Source:
+        return self._without(~users[self._pairs.user])
 
     def _without(self, held: Mask) -> Source:
         return Votes(self.n_users, self.n_items, self._pairs.take(~held), self.implied)

@@ -24,12 +24,11 @@ from .checkpoint import Checkpoint, Saved
 from .lowrank import LowRank
 from .parameters import MOST_RANK, check_fit_params, check_rank
 from .rounds import run_rounds
-from .tuning import choose_factor
+from .tuning import Choice, choose
 
 SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
-CALIBRATION_ROUNDS = 5
 EXPOSED_TOL, AUTO_TOL = 1e-3, 0.01
-AUTO_RANK = 64  # what reg="cv" is searched with where the rank is to grow
+RANK = 64  # where none is given, and what is searched with where it is to grow
 STARTS = {"spectral": start.spectral, "uniform": start.uniform}
 
 
@@ -48,20 +47,23 @@ class AltSVM(LowRank):
 
     Parameters
     ----------
-    rank : int or "auto"
-        Length of the vectors. More than needed costs time and, with a handful of answers each, accuracy: in worlds of
-        rank 3 with 3 to 10 votes a user, rank 64 was 1 to 3.5 points behind rank 3. "auto" grows it
+    rank : int, None or "auto"
+        Length of the vectors. None: 64, or less where ``reg`` is chosen on held-out answers and less does better there
+        (or where there are fewer users or items). "auto" grows it
         along the leading singular pairs of the gradient until a certificate says that no more rank helps; the rank
         reached is ``rank_``. It goes with the solver "newton".
     reg : float, None or "cv"
-        None: 1.7 times (for clicks 1.4 times) the scale of the data, the geometric mean of the typical norms of the
-        rows and the columns of the gradient at zero. "cv": the best of a path of such factors on held-out training
-        data, ratings and clicks held out by item. A number is used as it is. The value used is ``reg_``.
+        A number is used as it is. Else it is a factor times the scale of the data, the geometric mean of the typical
+        norms of the rows and the columns of the gradient at zero. "cv": a factor chosen on held-out training data
+        (ratings and clicks held out by item), together with the biases' ridge if ``bias`` is True and with the rank
+        if ``rank`` is None. None: "cv" for votes; for ratings and rankings 1.7, for clicks about 1.4. The value used is
+        ``reg_``. The choice costs up to a few fits; from a million comparisons on it is made on a tenth of the users.
     loss : {"squared_hinge", "hinge", "logistic"}
         max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
     bias : bool or float
         Whether items have a bias: a global ranking that the personal part deviates from. A number is its ridge; True
-        takes twice the typical absolute row sum of the gradient at zero.
+        takes a factor times the typical absolute row sum of the gradient at zero: for votes 1 or what is chosen with
+        ``reg``, else 2.
     item_power, user_power : float
         How the ridge of an item grows with the number of users who compared it, and of a user with their items.
     balance : float, optional
@@ -114,7 +116,8 @@ class AltSVM(LowRank):
         ``item_gap`` and ``user_gap`` of the two halves; with rank="auto" (whose rounds are five of Newton's) also
         ``lower_bound`` and ``rank``.
     cv_results_ : list of dict
-        With reg="cv", the factor, reg and held-out accuracy of every value tried; else empty.
+        All that was tried where ``reg`` was chosen: rank, factor on the scale of reg, bias (the factor on that of the
+        biases' ridge), log_loss and accuracy on held-out comparisons, value (docs/mathematics.md); else empty.
     exposure_ : bool
         Whether ``exposure`` was used.
     slope_ : float
@@ -138,7 +141,7 @@ class AltSVM(LowRank):
 
     def __init__(
         self,
-        rank: int | str = 64,
+        rank: int | str | None = None,
         reg: float | str | None = None,
         loss: str = "squared_hinge",
         bias: bool | float = True,
@@ -181,45 +184,58 @@ class AltSVM(LowRank):
         scaled, self.user_rule_ = self._scales(comparisons.source)
         checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
         saved = checkpoint.read() if checkpoint is not None else None
-        self.cv_results_: list[dict[str, float]] = [] if saved is None else saved.cv_results
-        factor = None if saved is not None else self._factor(comparisons)
+        chosen = self._choice(comparisons) if saved is None else None
+        self.cv_results_: list[dict[str, float]] = saved.cv_results if saved else chosen.results if chosen else []
         exposed = self._exposure(comparisons.source)
-        problem = self._problem(comparisons.source, scaled, exposed, self._first_rank(comparisons, saved), factor)
+        rank = self._first_rank(comparisons, saved, chosen)
+        factors = (None, None) if chosen is None else (chosen.factor, chosen.bias)
+        problem = self._problem(comparisons.source, scaled, exposed, rank, *factors)
         if saved is not None:
             problem.set_reg(saved.reg, saved.bias_reg)
+        elif self._goes_on() and self.reg is None and comparisons.source.chooses:
+            problem.set_reg(self._last.reg_, self._last.bias_reg_)
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._pose(comparisons.source, problem, exposed)
         self._proof = None
-        done = self._run(problem, comparisons, exposed, began, checkpoint, saved)
+        sure = saved.calibration if saved else chosen.calibration if chosen else None
+        keep = None if checkpoint is None else partial(checkpoint.write, self.cv_results_, sure)
+        done = self._run(problem, comparisons, exposed, began, keep, saved, chosen)
+        if done and self.converged_ and sure is not None:
+            self._slope.found = sure
         del self._last
         return done
 
     def _settled(self) -> dict[str, Any]:
-        """A few rounds only, at about the same cost each."""
-        few = {"max_iter": CALIBRATION_ROUNDS, "tol": 0.0, "solver": "newton", "start": "spectral"}
-        alone = {"checkpoint": None, "warm_start": False}
-        return {**super()._settled(), **few, **alone, "rank": min(max(self.rank_, 1), MOST_RANK)}
+        alone = {"checkpoint": None, "warm_start": False, "solver": "newton", "start": "spectral"}
+        return {**super()._settled(), **alone, "rank": min(max(self.rank_, 1), MOST_RANK)}
 
     def _exposure(self, source: Source) -> Exposure | None:
         return None if self.solver == "sdca" else super()._exposure(source)
 
-    def _factor(self, comparisons: Comparisons) -> float | None:
-        """The factor on the scale of reg by cross-validation; None where it is a number or the source's."""
-        if self.reg != "cv":
+    def _choice(self, comparisons: Comparisons) -> Choice | None:
+        """What held-out answers choose, where they are asked: it is what ``reg`` says, or votes leave it open."""
+        if self.reg != "cv" and (self.reg is not None or not comparisons.source.chooses or self._goes_on()):
             return None
-        rank = AUTO_RANK if self._rank == "auto" else int(self._rank)
-        self.cv_results_, factor = choose_factor(self, comparisons, rank)
-        return factor
+        most = RANK if self._rank in (None, "auto") else int(self._rank)
+        found = choose(self, comparisons, most, fixed_rank=self._rank is not None or self._goes_on())
+        if found is None and self.reg == "cv":
+            raise InputError("reg='cv' holds out a fifth of the answers, too few here to compare; give reg a number")
+        return found
 
-    def _first_rank(self, comparisons: Comparisons, saved: Saved | None) -> int:
-        """The rank to begin with; one that grows goes on from where the last fit had got to."""
-        if self._rank != "auto":
+    def _goes_on(self) -> bool:
+        """Whether this fit begins where the last one ended."""
+        return bool(self.warm_start and self._last._is_fitted())
+
+    def _first_rank(self, comparisons: Comparisons, saved: Saved | None, chosen: Choice | None) -> int:
+        """The rank to begin with; one that was chosen or grows goes on from where the last fit had got to."""
+        if self._rank not in (None, "auto"):
             return int(self._rank)
         if saved is not None:
             return saved.rank
-        if self.warm_start and self._last._is_fitted():
+        if self._goes_on():
             return int(self._last.rank_)
-        return min(FIRST_RANK, comparisons.n_users, comparisons.n_items)
+        most = FIRST_RANK if self._rank == "auto" else RANK if chosen is None else chosen.rank
+        return min(most, comparisons.n_users, comparisons.n_items)
 
     def _run(
         self,
@@ -227,22 +243,25 @@ class AltSVM(LowRank):
         comparisons: Comparisons,
         exposed: Exposure | None,
         began: float,
-        checkpoint: Checkpoint | None,
+        keep: Callable[..., None] | None,
         saved: Saved | None,
+        chosen: Choice | None,
     ) -> bool:
         solver = (Growing if self._rank == "auto" else SOLVERS[self.solver])(problem, self.seed)
         history: list[dict[str, float]] = []
         if saved is not None:
             history = saved.resume(solver)
         elif not (self.warm_start and self._warm_start(problem, comparisons)):
-            STARTS[self.start](problem, self.seed)
+            if chosen is not None and chosen.rank == problem.rank and self.start == "spectral":
+                start.from_items(problem, chosen.V)
+            else:
+                STARTS[self.start](problem, self.seed)
         self.loss_ = self.loss
         self._set_data(comparisons)
         tol = self.tol
         if tol is None:
             usual = comparisons.source.tol if exposed is None else EXPOSED_TOL
             tol = AUTO_TOL if self._rank == "auto" else usual
-        keep = None if checkpoint is None else partial(checkpoint.write, solver, self.cv_results_)
         self._take(solver, exposed)
 
         def one_round() -> dict[str, float]:
@@ -251,7 +270,9 @@ class AltSVM(LowRank):
             return record
 
         title = f"AltSVM {self.solver}"
-        done = run_rounds(self, one_round, began, tol=tol, title=title, history=history, keep=keep)
+        done = run_rounds(
+            self, one_round, began, tol=tol, title=title, history=history, keep=keep and partial(keep, solver)
+        )
         if done and isinstance(solver, Growing):
             solver.trim()
             self._take(solver, exposed)
@@ -287,9 +308,9 @@ class AltSVM(LowRank):
         return True
 
     def _check_params(self) -> None:
-        if self._rank != "auto":
+        if self._rank not in (None, "auto"):
             if isinstance(self._rank, str):
-                raise InputError(f"rank is {self._rank!r}; it must be a whole number or 'auto'")
+                raise InputError(f"rank is {self._rank!r}; it must be a whole number, 'auto' or None")
             check_rank(self._rank)
         one_of("solver", self.solver, SOLVERS)
         one_of("start", self.start, STARTS)

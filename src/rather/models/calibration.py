@@ -1,12 +1,19 @@
-"""How sure a score difference makes us: the slope of P(i prefers j to k) = sigma(slope (s_ij - s_ik)).
+"""How sure a score difference makes us: P(i prefers j to k) = sigma(a_ijk (s_ij - s_ik)), found on what was put aside.
 
-A slope fitted on the training comparisons themselves would be far too steep. So a fifth of what a fifth of the users
-said (of each one's items, where it came from ratings or clicks) is put aside, a twin of the model is fitted to the
-rest, and the one-parameter logistic regression is fitted to what was put aside.
+A slope fitted on the training comparisons themselves would be far too steep. So a part of what people said (of each
+one's items, where it came from ratings or clicks) is put aside, several times over where there is little of it, a twin
+of the model is fitted to the rest, and the slope to what was put aside:
+
+    a_ijk = slope x (n_i / n)^answers x e^(unmet x how many of j and k are new to i)
+
+where n_i counts the items that i is known to have met and n is typical of that. The last two numbers stay at 0 but for
+what the comparisons put aside say against it.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,47 +21,148 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.comparisons import Comparisons
+from ..data.rows import Pairs
 from ..errors import InputError
 from ..logistic import sigmoid
+from .exclusions import Rows, is_in
 
-FEWEST_USERS, MOST_USERS = 100, 2000  # and between them a fifth of all
-SHARE = 0.2
-MOST_PAIRS = 500_000
+Numbers = npt.NDArray[np.float64]
+ENOUGH = 20_000  # answers put aside, all times together
+MOST_TIMES = 10
+SHARES = 0.05, 0.2  # of the answers, least and most; of items always the most
+MOST_PAIRS = 200_000
 STEEPEST = 1e30
+SPREAD, LARGEST = 0.3, 2.0  # of the two exponents: how far from 0 they are expected, and may be
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How probabilities follow from score differences, and how well they did on what was put aside."""
+
+    slope: float
+    answers: float = 0.0
+    unmet: float = 0.0
+    typical: float = 1.0
+    log_loss: float = math.log(2)
+    accuracy: float = 0.5
+
+    def probability(self, margin: Any, answers: Any, unmet: Any) -> npt.NDArray[np.float32]:
+        """Of preferring, by this margin, someone who met so many items, one of two of which so many are new to them."""
+        known = (1 + np.asarray(answers, np.float64)) / (1 + self.typical)
+        with np.errstate(over="ignore"):  # as sure as can be
+            a = self.slope * known**self.answers * np.exp(self.unmet * np.asarray(unmet, np.float64))
+            return np.asarray(sigmoid(a * np.asarray(margin, np.float64)), np.float32)
+
+    def is_sound(self) -> bool:
+        numbers = self.slope, self.answers, self.unmet, self.typical, self.log_loss, self.accuracy
+        return (
+            all(isinstance(x, (int, float)) and math.isfinite(x) for x in numbers)
+            and 0 <= self.slope <= STEEPEST
+            and max(abs(self.answers), abs(self.unmet)) <= LARGEST
+            and 0 <= self.typical <= 1e18
+        )
 
 
 @dataclass
 class Slope:
-    """The slope of one fitted state, once it is found; shared by all that answer from that state."""
+    """The calibration of one fitted state, once it is found; shared by all that answer from that state."""
 
-    value: float | None = None
+    found: Calibration | None = None
 
 
-def found_slope(twin: Any, comparisons: Comparisons, seed: int) -> float:
-    """The slope for a model of the twin's kind fitted to comparisons; the twin is an estimator not fitted yet.
+@dataclass(frozen=True)
+class Aside:
+    """Comparisons put aside, with how many items the rest knows each one's user to have met, and how many are new."""
 
-    0 where what was put aside is predicted no better than by a coin.
+    pairs: Pairs
+    answers: Numbers
+    unmet: Numbers
+    worth: float
+
+
+def put_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons, Aside]]:
+    """(the rest, what was put aside), as often as it takes to put enough aside; never, where there is too little."""
+    n, least = _answers(comparisons), SHARES[1 if comparisons.source.implied else 0]
+    share = min(max(ENOUGH / max(n, 1), least), SHARES[1])
+    for time in range(min(max(math.ceil(ENOUGH / max(share * n, 1)), 1), MOST_TIMES)):
+        try:
+            rest, held = comparisons.hold_out(share, seed=seed + time)
+        except InputError:  # too few comparisons to put any aside
+            continue
+        if len(rest) and len(held):
+            pairs = held.source.some_pairs(MOST_PAIRS, np.random.default_rng(seed + time))
+            met: Rows = rest.source.met()
+            new = sum(~is_in(met, pairs.user, item) for item in (pairs.winner, pairs.loser))
+            answers = np.diff(met[0])[pairs.user].astype(np.float64)
+            yield rest, Aside(pairs, answers, np.asarray(new, np.float64), share * n)
+
+
+def worth(comparisons: Comparisons, asides: Sequence[Aside]) -> float:
+    """How many answers the comparisons put aside amount to: n ratings are n, whatever the pairs; none counts twice."""
+    return min(float(_answers(comparisons)), sum(aside.worth for aside in asides))
+
+
+def _answers(comparisons: Comparisons) -> int:
+    return int(comparisons.source.store.n_entries) if comparisons.source.implied else len(comparisons)
+
+
+def calibrated(asides: Sequence[Aside], margins: Sequence[Any], answers: float) -> Calibration:
+    """From the margins of what was put aside, which are worth so many answers.
+
+    The slope minimises the log loss, with one comparison each way added at a typical margin: they keep it finite when
+    every margin has the right sign, and near 0 when there are few. It is 0 where a coin does no worse. The exponents
+    come after it.
     """
-    n, rng = comparisons.n_users, np.random.default_rng(seed)
-    some = np.zeros(n, bool)
-    some[rng.permutation(n)[: min(MOST_USERS, max(FEWEST_USERS, n // 5))]] = True
-    try:
-        rest, aside = comparisons.hold_out(SHARE, seed=seed, users=some)
-    except InputError:  # too few comparisons to put any aside: nothing is known of how sure to be
-        return 1.0
-    if not len(rest) or not len(aside):
-        return 1.0
-    pairs = aside.source.some_pairs(MOST_PAIRS, rng)
-    twin.fit(rest)
-    margin = twin.score_codes(pairs.user, pairs.winner) - twin.score_codes(pairs.user, pairs.loser)
-    return fit_slope(margin.astype(np.float64), pairs.weights())
+    m = np.concatenate([np.asarray(margin, np.float64) for margin in margins])
+    w = np.concatenate([aside.pairs.weights() for aside in asides])
+    slope = fit_slope(m, w)
+    loss, right = log_loss(slope * m, w), float(np.average(m > 0, weights=w))
+    n, unmet = (np.concatenate([getattr(a, name) for a in asides]) for name in ("answers", "unmet"))
+    typical = float(np.exp(np.average(np.log1p(n), weights=w)) - 1)
+    if slope == 0 or slope == STEEPEST:
+        return Calibration(slope, typical=typical, log_loss=loss, accuracy=right)
+    theta = _exponents(slope * m, np.stack((np.log1p(n) - np.log1p(typical), unmet), axis=1), w * (answers / w.sum()))
+    slope = float(min(slope * np.exp(theta[0]), STEEPEST))
+    return Calibration(slope, float(theta[1]), float(theta[2]), typical, loss, right)
 
 
-def fit_slope(margin: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]) -> float:
-    """The a that minimises sum w log(1 + exp(-a margin)), with one comparison each way added at a typical margin.
+def _exponents(x: Numbers, features: Numbers, w: Numbers) -> Numbers:
+    """t that minimises sum w log(1 + exp(-x e^(t0 + t.features))) + |t / SPREAD|^2 / 2, by damped Newton steps."""
+    Z = np.column_stack((np.ones(len(x)), features))
+    ridge = np.array([1e-6, 1.0, 1.0]) / SPREAD**2
+    t = np.zeros(3)
 
-    The two added comparisons keep the slope finite when every margin has the right sign, and near 0 when there are few.
-    """
+    def value(t: Numbers) -> float:
+        return float((w * np.logaddexp(0, -x * np.exp(Z @ t))).sum() + 0.5 * (ridge * t * t).sum())
+
+    now = value(t)
+    for _ in range(50):
+        y = x * np.exp(Z @ t)
+        p = sigmoid(-y)
+        gradient = -Z.T @ (w * y * p) + ridge * t
+        curvature = w * np.maximum(y * y * p * (1 - p) - y * p, y * y * p * (1 - p) * 0.25)  # above 0
+        step = np.linalg.solve((Z * curvature[:, None]).T @ Z + np.diag(ridge), gradient)
+        shrink = 1.0
+        while shrink > 1e-6:
+            at = np.clip(t - shrink * step, -LARGEST, LARGEST)
+            if (new := value(at)) < now:
+                break
+            shrink /= 2
+        else:
+            break
+        done, t, now = now - new <= 1e-9 * max(now, 1.0), at, new
+        if done:
+            break
+    return t
+
+
+def log_loss(x: Any, w: Any) -> float:
+    """The mean of log(1 + e^-x)."""
+    return float(np.average(np.logaddexp(0, -x), weights=w))
+
+
+def fit_slope(margin: Numbers, weight: Numbers) -> float:
+    """The a >= 0 that minimises sum w log(1 + exp(-a margin)), with the two comparisons that are added."""
     typical = float(np.sqrt(np.average(margin**2, weights=weight))) if len(margin) else 0.0
     if typical == 0:
         return 1.0

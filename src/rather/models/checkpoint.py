@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..data.whole_files import destination
 from ..errors import FileError
+from .calibration import Calibration
 from .estimator import Estimator
 from .factors import LARGEST
 from .files import is_records
 from .tensors import read_tensors, write_tensors
 
-FORMAT = "rather-checkpoint-3"
+FORMAT = "rather-checkpoint-4"
 LARGEST_RIDGE = 1e38  # in single precision
 FREE = {
     "max_iter",
@@ -42,6 +43,7 @@ class Saved:
     bias_reg: float
     rank: int
     cv_results: list[dict[str, float]]
+    calibration: Calibration | None
     history: list[dict[str, float]]
 
     def resume(self, solver: Any) -> list[dict[str, float]]:
@@ -73,12 +75,18 @@ class Checkpoint:
         self._params = json.dumps({name: _plain(value) for name, value in kept.items()}, sort_keys=True)
         self._data = fingerprint(comparisons)
 
-    def write(self, solver: Any, cv_results: list[dict[str, float]], history: list[dict[str, float]]) -> None:
+    def write(
+        self,
+        cv_results: list[dict[str, float]],
+        calibration: Calibration | None,
+        solver: Any,
+        history: list[dict[str, float]],
+    ) -> None:
         problem = solver.problem
         tensors = {"U": problem.U, "V": problem.V, **solver.state()}
         fit = {
             "reg": problem.reg, "bias_reg": problem.bias_reg, "rank": problem.rank, "cv_results": cv_results,
-            "history": history,
+            "calibration": calibration and asdict(calibration), "history": history,
         }  # fmt: skip
         write_tensors(self.path, FORMAT, tensors, {"params": self._params, "data": self._data, "fit": json.dumps(fit)})
 
@@ -96,12 +104,15 @@ class Checkpoint:
                     f"the checkpoint {str(self.path)!r} was made with other {what}; remove it, or give another path"
                 )
         try:
-            saved = Saved(self.path, tensors, **json.loads(metadata["fit"]))
+            fit = json.loads(metadata["fit"])
+            sure = fit.pop("calibration")
+            saved = Saved(self.path, tensors, calibration=sure and Calibration(**sure), **fit)
             sound = (
                 all((np.abs(t) < LARGEST).all() for t in tensors.values())
                 and tensors["U"].ndim == 2
                 and is_records(saved.history)
                 and is_records(saved.cv_results)
+                and (saved.calibration is None or saved.calibration.is_sound())
                 and all({"round", "seconds", "objective", "gap"} <= set(record) for record in saved.history)
                 and all(isinstance(x, float) and 1e-300 < x <= LARGEST_RIDGE for x in (saved.reg, saved.bias_reg))
                 and type(saved.rank) is int  # which True is not

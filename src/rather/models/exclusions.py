@@ -10,7 +10,7 @@ import numpy as np
 from ..data import frames
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, Ids, Vocabulary, as_ids, factorize, quoted
-from ..data.rows import row_starts
+from ..data.rows import Mask, row_starts
 from ..data.tables import Table
 from ..errors import InputError
 
@@ -54,6 +54,18 @@ def is_list(values: Any) -> bool:
     return isinstance(values, (list, tuple, set, frozenset, np.ndarray)) or (
         isinstance(values, Iterable) and not isinstance(values, Mapping) and not hasattr(values, "columns")
     )
+
+
+def is_in(rows: Rows, u: Codes, j: Codes) -> Mask:
+    """Whether row u holds item j, for each of many."""
+    who, at = np.unique(u, return_inverse=True)
+    start, item = select(rows, who.astype(np.int32))
+    n = max(int(item.max(initial=0)), int(j.max(initial=0))) + 1
+    held = np.sort(np.repeat(np.arange(len(who)), np.diff(start)) * n + item)
+    asked = at.reshape(-1) * n + j
+    if not len(held):
+        return np.zeros(len(u), bool)
+    return np.asarray(held[np.minimum(np.searchsorted(held, asked), len(held) - 1)] == asked)
 
 
 def select(rows: Rows, chosen: Codes) -> Rows:

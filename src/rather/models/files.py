@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from ..data.ids import Ids, Vocabulary
 from ..errors import FileError
 from ..native import threads
-from .calibration import STEEPEST, Slope
+from .calibration import Calibration, Slope
 from .tensors import read_tensors, write_tensors
 
 FORMAT, UNCHECKED = "rather-model-2", "rather-model-1"
@@ -38,6 +39,7 @@ def save_model(model: Any, path: str | Path) -> None:
         "params": {k: v for k, v in params.items() if isinstance(v, SAVED_PARAMS) and k not in NOT_SAVED},
         **model._about(),
         "slope": model.slope_,
+        "calibration": None if model._slope.found is None else asdict(model._slope.found),
         "names": {role: name for role, name in model.names_.items() if role in NAMED},
         "fitted": {name: getattr(model, name) for name in FITTED if hasattr(model, name)},
         "frame_kind": model.frame_kind_,
@@ -64,7 +66,7 @@ def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
         state.user_vocabulary_ = Vocabulary(_unpack_ids(tensors, "users", about["ids"]["users"]), "user")
         state.item_vocabulary_ = Vocabulary(_unpack_ids(tensors, "items", about["ids"]["items"]), "item")
         state.seen_ = tensors["seen_start"], tensors["seen_item"]
-        state._slope = Slope(None if about["slope"] is None else float(about["slope"]))
+        state._slope = Slope(_calibration(about))
         state.frame_kind_, state.names_, state._fitted_to = about["frame_kind"], about.get("names", {}), None
         for name, value in about["fitted"].items():
             setattr(state, name, value)
@@ -95,13 +97,20 @@ def _is_sound(state: Any, fitted: Any) -> bool:
         and start.min() == 0  # with the next line: differences cannot wrap around
         and bool((np.diff(start) >= 0).all())
         and (not len(item) or (item.min() >= 0 and item.max() < items))
-        and (state.slope_ is None or 0 <= state.slope_ <= STEEPEST)
+        and (state._slope.found is None or state._slope.found.is_sound())
         and isinstance(state.names_, dict)
         and all(role in NAMED and isinstance(name, str) for role, name in state.names_.items())
         and state.frame_kind_ in ("dict", "pandas", "polars", "pyarrow")
         and set(fitted) <= set(FITTED)
         and all(FITTED[name](value) for name, value in fitted.items())
     )
+
+
+def _calibration(about: Any) -> Calibration | None:
+    """What a file says of probabilities; older ones have a slope alone."""
+    if about["slope"] is None:
+        return None
+    return Calibration(**about.get("calibration", {"slope": about["slope"]}))
 
 
 def is_records(value: Any) -> bool:

@@ -37,11 +37,17 @@ class LowRank(Estimator, Certified, FoldInModel):
         return exposure_features(source, wanted=self.exposure, seed=self.seed, n_threads=threads(self.n_threads))
 
     def _problem(
-        self, source: Source, scaled: Scales, exposed: Exposure | None, rank: int, factor: float | None = None
+        self,
+        source: Source,
+        scaled: Scales,
+        exposed: Exposure | None,
+        rank: int,
+        factor: float | None = None,
+        bias_factor: float | None = None,
     ) -> Problem:
-        """The problem these parameters pose; ``factor`` (times the scale of reg) stands for ``reg``.
+        """The problem these parameters pose; the factors (times the two scales) stand for ``reg`` and ``bias=True``.
 
-        None: ``reg`` if it is a number, else the source's own factor.
+        None: ``reg`` if it is a number, else the source's own factors.
         """
         n_threads = threads(self.n_threads)
         problem = Problem(
@@ -51,7 +57,8 @@ class LowRank(Estimator, Certified, FoldInModel):
         scale, bias_scale = scale_of.reg_scales(source.store, loss=self.loss, scales=scaled, n_threads=n_threads)
         given = factor is None and not isinstance(self.reg, str) and self.reg is not None
         reg = float(self.reg) if given else (source.reg_factor if factor is None else factor) * scale  # type: ignore[arg-type]
-        bias_reg = scale_of.BIAS_FACTOR * bias_scale if isinstance(self.bias, bool) else float(self.bias)
+        usual = source.bias_factor if bias_factor is None else bias_factor
+        bias_reg = usual * bias_scale if isinstance(self.bias, bool) else float(self.bias)
         problem.set_reg(reg, bias_reg)
         return problem
 

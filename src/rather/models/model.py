@@ -12,10 +12,9 @@ from ..data.comparisons import Comparisons
 from ..data.ids import Codes, Ids, Vocabulary, as_ids
 from ..data.tables import Table
 from ..errors import InputError, NotFittedError, number
-from ..logistic import sigmoid
 from ..native import FloatArray, core, threads
-from .calibration import Slope, found_slope
-from .exclusions import Rows, exclusions, select
+from .calibration import Calibration, Slope, calibrated, put_aside, worth
+from .exclusions import Rows, exclusions, is_in, select
 from .files import save_model
 from .state import Stateful, of_one_moment
 from .unknown import check_unknown, left_out
@@ -125,7 +124,8 @@ class Model(Stateful):
 
     @property
     def slope_(self) -> float | None:
-        return self._slope.value
+        found = self._slope.found
+        return None if found is None else found.slope
 
     @property
     def users_(self) -> Ids:
@@ -157,9 +157,10 @@ class Model(Stateful):
         return out
 
     def calibrate(self) -> Any:
-        """Find ``slope_``, the slope of probabilities, on comparisons put aside: costs about as much as another fit.
+        """Find how sure to be on comparisons put aside: costs about as much as another fit (of few answers, ten).
 
-        :meth:`probability` does it where it was not done yet. A file holds the slope if it was found before ``save``.
+        :meth:`probability` does it where it was not done yet; a fit that chose its regularisation on held-out answers
+        did it then. A file holds what was found before ``save``.
         """
         self._require_fit()
         now = self._frozen()
@@ -168,28 +169,40 @@ class Model(Stateful):
                 "this model was saved before its probabilities were calibrated, and calibrating needs the comparisons "
                 "it was fitted to; fit it again, call calibrate(), and save it then"
             )
-        twin = now._twin()
-        now._slope.value = found_slope(twin, now._fitted_to, twin.seed)
+        now._slope.found = now._found_calibration(now._fitted_to)
         return self
+
+    def _found_calibration(self, comparisons: Comparisons) -> Calibration:
+        """From twins fitted to what is left when some is put aside."""
+        twin = self._twin()
+        asides, margins = [], []
+        for rest, aside in put_aside(comparisons, twin.seed):
+            twin.fit(rest)
+            pairs = aside.pairs
+            asides.append(aside)
+            margins.append(twin.score_codes(pairs.user, pairs.winner) - twin.score_codes(pairs.user, pairs.loser))
+        return calibrated(asides, margins, worth(comparisons, asides)) if asides else Calibration(1.0)
 
     def _twin(self) -> Any:
         """The same model, not fitted yet."""
         raise InputError(f"{type(self).__name__} cannot be fitted to other data, which calibrating takes")
 
     def probability(self, users: Any, left: Any, right: Any) -> FloatArray:
-        """Probability that each user prefers ``left`` to ``right``: sigma(slope_ * (s_left - s_right)).
+        """Probability that each user prefers ``left`` to ``right``: sigma(a (s_left - s_right)).
 
-        The slope is found on held-out training comparisons by the first call (or by :meth:`calibrate`), at about the
-        cost of another fit.
+        The slope a is ``slope_`` for a typical user who has met both items; it depends on how many items a user is
+        known to have met and on how many of the two are new to them (docs/mathematics.md), as held-out training
+        comparisons say. Where the fit did not find it, the first call does; see :meth:`calibrate`.
         """
         now = self._calibrated()
         u, a, b = now._user_codes(users), now._item_codes(left), now._item_codes(right)
         a, b = now._pair_up(a, b, "left", "right")
         u, a = now._pair_up(u, a, "users", "items")
-        b = np.broadcast_to(b, a.shape)
-        margin = now.score_codes(u, a) - now.score_codes(u, np.ascontiguousarray(b))
-        with np.errstate(over="ignore"):  # as sure as can be
-            return np.asarray(sigmoid(now.slope_ * margin), np.float32)
+        b = np.ascontiguousarray(np.broadcast_to(b, a.shape))
+        margin = now.score_codes(u, a) - now.score_codes(u, b)
+        unmet = sum(~is_in(now.seen_, u, item) for item in (a, b))
+        found: Calibration = now._slope.found
+        return found.probability(margin, np.diff(now.seen_[0])[u], unmet)
 
     def _calibrated(self) -> Any:
         """The model as it is now, calibrated."""

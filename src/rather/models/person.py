@@ -9,7 +9,6 @@ import numpy as np
 from ..data.ids import Codes, as_ids
 from ..data.tables import Table
 from ..errors import InputError
-from ..logistic import sigmoid
 from ..native import FloatArray, threads
 from .exclusions import exclusions
 from .factors import FactorModel, best_rows, score_rows
@@ -45,9 +44,13 @@ class Person:
         a, b = self.score(left), self.score(right)
         if len(a) != 1 or len(b) != 1:
             raise InputError(f"probability compares one item with one, not {len(a)} with {len(b)}")
-        now = self.model._calibrated()
-        with np.errstate(over="ignore"):  # as sure as can be
-            return float(sigmoid(now.slope_ * (a[0] - b[0])))
+        met = set(self._met().tolist())
+        unmet = sum(int(self.model._item_codes(item)[0]) not in met for item in (left, right))
+        return float(self.model._calibrated()._slope.found.probability(a[0] - b[0], len(met), unmet))
+
+    def _met(self) -> Codes:
+        """The items in the answers."""
+        return self.model.item_vocabulary_.codes(as_ids([item for pair in self.answers for item in pair], "answers"))
 
     def rank(self, items: Any = None) -> Table:
         """All items, or only some, best first: columns item, score, rank."""
@@ -61,9 +64,7 @@ class Person:
         """
         among = self.model._candidates(items)
         k = self.model._checked_k(k, len(among), "items")
-        gone = self.model.item_vocabulary_.codes(
-            as_ids([item for pair in self.answers for item in pair], "the answers")
-        )
+        gone = self._met()
         seen = np.array([0, len(gone)], np.int64), gone
         me = as_ids(["me"], "the newcomer")
         exclude = [exclude] if isinstance(exclude, str) and exclude != "seen" else exclude

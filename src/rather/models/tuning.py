@@ -1,65 +1,203 @@
-"""``reg="cv"``: the regularisation chosen on held-out training data, along a warm-started path."""
+"""What held-out answers decide: how stiff a fit is, how stiff its biases are, how much rank it has, how sure it may be.
+
+A candidate is a rank and two factors, on the scale of reg and on that of the biases' ridge. Some of the answers are put
+aside, several times over where there are few; a candidate is fitted to the rest, and judged by
+
+    half of (answers put aside x their log loss)  +  how unusual its factors are
+
+With many answers the first term decides. With few it is mostly chance, and the second keeps the factors near those that
+suit most data; so does the mean of the factors that were tried, weighted by e^-value, which is taken in place of the
+best one's. (Half: what is put aside at different times is judged by fits that share most of their answers.)
+
+The candidates are a path from stiff to loose at the full rank, each fit beginning at the one before; if the singular
+values of its best fit have a gap, looser ones at the rank before the gap, beginning at the singular triples before it
+(the nuclear norm shrinks strong directions as much as noise, a hard rank does not); then other biases.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..errors import InputError
-from ..native import core
+from ..native import FloatArray, core
 from ..solving import start
 from ..solving.newton import Newton
 from ..solving.problem import Problem
+from ..solving.spectrum import Singular, decompose, holding
+from .calibration import Aside, Calibration, calibrated, fit_slope, log_loss, put_aside, worth
 from .lowrank import LowRank
 
-FACTORS = (4.0, 3.2, 2.6, 2.1, 1.7, 1.4, 1.1, 0.9, 0.7, 0.5, 0.35)  # times the scale of reg, from stiff to loose
-HELD_OUT = 0.2
-ROUNDS = 4  # at each value, from the solution at the one before
+FACTORS = (4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.17, 0.12)  # times the scale of reg, from stiff to loose
+SPREAD, BIAS_SPREAD = 0.6, 1.2  # of the logarithms of usual factors, about the source's own
+BIAS_STEP = 4.0
+RANK_COST = 3.0  # a rank below the full one is that unusual
+TEMPER = 0.5
+WORSE = 2.0  # so much, twice in a row, ends a path
+GAP = 1.5  # from one singular value to the next
+TOL, FIRST_ROUNDS, ROUNDS = 1e-3, 40, 12
+LARGE, PART = 1_000_000, 0.1  # from so many comparisons on, a part of the users stands for all
 
 
-def choose_factor(model: LowRank, comparisons: Comparisons, rank: int) -> tuple[list[dict[str, float]], float]:
-    """The factor on the scale of reg whose fit orders most held-out comparisons rightly, and the path's results.
+@dataclass
+class Tried:
+    """A candidate, its value (the less the better), and its fits: one each time that answers were put aside."""
 
-    A fifth of every user's *ratings* or *clicks* is held out when pairs come from them (pairs of the same items would
-    leak), of the answers otherwise. A tie goes to the stiffer value. Once the personal part is alive, the path ends
-    when two values in a row do worse than the best.
-    """
-    train, test = comparisons.hold_out(HELD_OUT, seed=model.seed)
-    if not len(train) or not len(test):
-        raise InputError("reg='cv' holds out a fifth of the answers, too few here to compare; give reg a number")
-    scaled, _ = model._scales(train.source)
-    exposed = model._exposure(train.source)
-    results: list[dict[str, float]] = []
-    best, best_accuracy, worse = comparisons.source.reg_factor, -1.0, 0
-    problem: Problem | None = None
-    for factor in FACTORS:
-        warm, problem = problem, model._problem(train.source, scaled, exposed, rank, factor)
-        if warm is None:
-            start.spectral(problem, model.seed)
+    value: float
+    rank: int
+    factor: float
+    bias: float
+    slope: float
+    log_loss: float
+    accuracy: float
+    fits: list[Problem]
+    margins: list[Any]
+
+    def record(self) -> dict[str, float]:
+        """As ``cv_results_`` has it."""
+        names = "rank", "factor", "bias", "log_loss", "accuracy", "value"
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was settled on: rank and factors, item vectors to begin with, how sure to be, and all that was tried."""
+
+    rank: int
+    factor: float
+    bias: float
+    V: FloatArray
+    calibration: Calibration
+    results: list[dict[str, float]]
+
+
+def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool) -> Choice | None:
+    """The choice for a model of that rank, or of that rank at most; None where there is too little to put aside."""
+    some = _part(comparisons, model.seed)
+    trials = [_Trial(model, rest, aside) for rest, aside in put_aside(some, model.seed)]
+    if not trials:
+        return None
+    search = _Search(trials, some, min(rank, *(getattr(some, n) for n in ("n_users", "n_items"))))
+    best = search.path(search.full, FACTORS, None)
+    if not fixed_rank and (lower := _rank_before_gap(decompose(best.fits[0]))):
+        begin = [_cut(fit, lower) for fit in best.fits]
+        best = min(best, search.path(lower, [f for f in FACTORS if f <= best.factor], begin), key=lambda t: t.value)
+    if model.bias is True:
+        for step in (BIAS_STEP, 1 / BIAS_STEP):
+            while (other := search.take(best.rank, best.factor, best.bias * step, best.fits)).value < best.value:
+                best = other
+    factor, bias = search.mean("factor", best, "bias"), search.mean("bias", best, "factor")
+    sure = calibrated([t.aside for t in trials], best.margins, search.answers)
+    return Choice(best.rank, factor, bias, best.fits[0].V, sure, [t.record() for t in search.tried])
+
+
+class _Trial:
+    """What was put aside once, and the problem that the rest poses."""
+
+    def __init__(self, model: LowRank, rest: Comparisons, aside: Aside) -> None:
+        self.aside, self.seed = aside, model.seed
+        scaled, _ = model._scales(rest.source)
+        self.problem = model._problem(rest.source, scaled, model._exposure(rest.source), 0, 1.0, 1.0)
+
+    def fit(self, rank: int, factor: float, bias: float, begin: Problem | None) -> Problem:
+        """The problem, solved about: from the start of every fit, or from another of these."""
+        made = self.problem.with_rank(rank)
+        made.set_reg(factor * self.problem.reg, bias * self.problem.bias_reg)
+        if begin is None:
+            start.spectral(made, self.seed)
         else:
-            problem.U[:], problem.V[:] = warm.U, warm.V
-            start.grow(problem, model.seed)  # columns that the stiffer ridge had kept at zero
-        solver = Newton(problem, model.seed)
-        for _ in range(ROUNDS):
-            solver.round()
-        accuracy = _held_out_accuracy(problem, test)
-        results.append({"factor": factor, "reg": problem.reg, "accuracy": accuracy})
-        if accuracy > best_accuracy:
-            best, best_accuracy, worse = factor, accuracy, 0
-        elif accuracy < best_accuracy and problem.V[:, : problem.rank].any():
-            worse += 1
-            if worse == 2:
+            made.U[:], made.V[:] = begin.U, begin.V
+            start.grow(made, self.seed)  # columns that a stiffer ridge had kept at zero
+        solver = Newton(made, self.seed)
+        for _ in range(FIRST_ROUNDS if begin is None else ROUNDS):
+            if solver.round()["gap"] <= TOL:
                 break
-    return results, best
+        return made
+
+    def margins(self, fit: Problem) -> Any:
+        pairs = self.aside.pairs
+        a, b = (np.empty(len(pairs.user), np.float32) for _ in range(2))
+        for out, item in ((a, pairs.winner), (b, pairs.loser)):
+            core.score_pairs(fit.U, pairs.user, fit.V, item, out, fit.n_threads)
+        return a.astype(np.float64) - b
 
 
-def _held_out_accuracy(problem: Problem, test: Comparisons) -> float:
-    def scores(user: Any, item: Any) -> Any:
-        out = np.empty(len(user), np.float32)
-        core.score_pairs(problem.U, user, problem.V, item, out, problem.n_threads)
-        return out
+class _Search:
+    """All that is tried, by the same trials."""
 
-    right, every = test.source.ordered(scores, None, problem.n_threads)
-    return float(right.sum() / every.sum())
+    def __init__(self, trials: list[_Trial], comparisons: Comparisons, full: int) -> None:
+        self.trials, self.full, self.source = trials, full, comparisons.source
+        self.answers = worth(comparisons, [trial.aside for trial in trials])
+        self.weight = np.concatenate([trial.aside.pairs.weights() for trial in trials])
+        self.tried: list[Tried] = []
+
+    def take(self, rank: int, factor: float, bias: float, begin: list[Problem] | None) -> Tried:
+        """Try a candidate, from given fits of the same rank."""
+        first = [None] * len(self.trials) if begin is None else begin
+        fits = [trial.fit(rank, factor, bias, fit) for trial, fit in zip(self.trials, first, strict=True)]
+        margins = [trial.margins(fit) for trial, fit in zip(self.trials, fits, strict=True)]
+        m = np.concatenate(margins)
+        slope = fit_slope(m, self.weight)
+        loss, right = log_loss(slope * m, self.weight), float(np.average(m > 0, weights=self.weight))
+        unusual = RANK_COST if rank < self.full else 0.0
+        for given, usual, spread in (
+            (factor, self.source.reg_factor, SPREAD), (bias, self.source.bias_factor, BIAS_SPREAD)
+        ):  # fmt: skip
+            unusual += 0.5 * (np.log(given / usual) / spread) ** 2
+        value = float(TEMPER * self.answers * loss + unusual)
+        made = Tried(value, rank, factor, bias, slope, loss, right, fits, margins)
+        self.tried.append(made)
+        return made
+
+    def path(self, rank: int, factors: Any, begin: list[Problem] | None) -> Tried:
+        """The best of a path from stiff to loose. Once the personal part is alive, it ends where it gets worse."""
+        best: Tried | None = None
+        worse, before = 0, len(self.tried)
+        for factor in factors:
+            now = self.take(rank, factor, self.source.bias_factor, begin)
+            begin = now.fits
+            if best is None or now.value < best.value:
+                best, worse = now, 0
+            elif now.value > best.value + WORSE and now.fits[0].V[:, :rank].any():
+                worse += 1
+                if worse == 2:
+                    break
+            for old in self.tried[before:]:  # what is large and not needed further
+                if old is not now and old is not best:
+                    old.fits, old.margins = [], []
+        assert best is not None
+        return best
+
+    def mean(self, name: str, best: Tried, other: str) -> float:
+        """The geometric mean of a factor over what was tried at the rank and the other factor of the best."""
+        alike = [t for t in self.tried if t.rank == best.rank and getattr(t, other) == getattr(best, other)]
+        if name == "factor":  # the path was at the usual bias
+            alike = [t for t in self.tried if t.rank == best.rank and t.bias == self.source.bias_factor]
+        weight = np.exp(best.value - np.array([t.value for t in alike]))
+        return float(np.exp(np.average(np.log([getattr(t, name) for t in alike]), weights=weight)))
+
+
+def _rank_before_gap(found: Singular) -> int:
+    """How many singular values stand before the widest gap in the first half of them; 0 if there is none."""
+    values = found.values[: len(found.values) // 2 + 1]
+    if len(values) < 2 or values[0] <= 0:
+        return 0
+    values = np.maximum(values, 0.01 * values[0])
+    ratio = values[:-1] / values[1:]
+    return int(ratio.argmax()) + 1 if ratio.max() >= GAP else 0
+
+
+def _cut(fit: Problem, rank: int) -> Problem:
+    """The same problem at the leading singular triples of a fit."""
+    found = decompose(fit)
+    return holding(fit, Singular(found.left[:, :rank], found.values[:rank], found.right[:, :rank]), rank)
+
+
+def _part(comparisons: Comparisons, seed: int) -> Comparisons:
+    """All comparisons, or where there are many those of some users."""
+    if len(comparisons) <= LARGE:
+        return comparisons
+    some = np.random.default_rng(seed).random(comparisons.n_users) < PART
+    return comparisons._with(comparisons.source.of_users(some))

@@ -12,7 +12,7 @@ from . import smoothing, start
 from .certificate import Certificate, certify, within
 from .newton import Newton
 from .problem import Problem
-from .spectrum import Singular, decompose, gradient, leading, rows_of
+from .spectrum import Singular, decompose, gradient, holding, leading, rows_of
 
 FIRST_RANK = 16
 STEPS = 5  # Newton's rounds between two certificates
@@ -101,7 +101,7 @@ class Growing:
         problem.U[:], problem.V[:] = U, V
         problem.update_priors()
         held = _held(problem)
-        problem = _holding(problem, held, len(held.values))
+        problem = holding(problem, held, len(held.values))
         self.factors = problem.U, problem.V, problem.rank
         self.coefficients = _coefficients(problem, problem.U)
 
@@ -116,7 +116,7 @@ class Growing:
             found = leading(slopes, min(most, kept // 2 + 8), LOOSE, held)
             added = int((found.values > old.reg).sum())
         del slopes
-        problem = _holding(old, held, kept + added)
+        problem = holding(old, held, kept + added)
         problem.refresh()
         if added:
             left, right = factor(old.store.n_users, added), factor(old.store.n_items, added)
@@ -167,11 +167,3 @@ def _held(problem: Problem) -> Singular:
     found = decompose(problem)
     kept = int((found.values > NEGLIGIBLE * found.values.max(initial=0.0)).sum())
     return Singular(found.left[:, :kept], found.values[:kept], found.right[:, :kept])
-
-
-def _holding(problem: Problem, held: Singular, rank: int) -> Problem:
-    """The same problem at balanced factors that hold the given triples, with columns of zeros up to the rank."""
-    made, kept, root = problem.with_rank(rank), len(held.values), np.sqrt(held.values)
-    made.U[:, :kept], made.V[:, :kept] = rows_of(problem, held.left * root, held.right * root)
-    made.V[:, rank] = problem.V[:, problem.rank]
-    return made

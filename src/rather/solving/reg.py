@@ -17,8 +17,6 @@ from .problem import Problem
 from .scales import Scales
 from .spectrum import scaled_slopes
 
-BIAS_FACTOR = 2.0
-
 
 def reg_scales(store: Any, *, loss: str, scales: Scales, n_threads: int) -> tuple[float, float]:
     """The scales of reg and of the bias's ridge, both from the scaled gradient at zero.

@@ -100,6 +100,14 @@ def decompose(problem: Problem) -> Singular:
     return Singular(left @ a, values, right @ b.T)
 
 
+def holding(problem: Problem, held: Singular, rank: int) -> Problem:
+    """The same problem at balanced factors that hold the given triples, with columns of zeros up to the rank."""
+    made, kept, root = problem.with_rank(rank), len(held.values), np.sqrt(held.values)
+    made.U[:, :kept], made.V[:, :kept] = rows_of(problem, held.left * root, held.right * root)
+    made.V[:, rank] = problem.V[:, problem.rank]
+    return made
+
+
 def spectral_norm(matrix: Any, tol: float) -> float:
     """The largest singular value, to a relative ``tol``: the Lanczos estimate plus its residual.
 

@@ -19,6 +19,7 @@ from .singular import blocks, singular
 from .spectrum import scaled_slopes
 
 START_ITERATIONS = 3
+USER_STEPS = 3
 
 
 def global_ranking(store: Any, *, loss: str, scales: Scales, bias_reg: float, n_threads: int) -> Problem:
@@ -96,6 +97,15 @@ def fill(problem: Problem, columns: Any, left: FloatArray, values: Any, right: F
     scale = np.float32(np.sqrt(_best_scale(problem, added, problem.reg * float(shrunk.sum()))))
     problem.U[:, columns], problem.V[:, columns] = scale * left[:, :k], scale * right[:, :k]
     problem.refresh()
+
+
+def from_items(problem: Problem, V: FloatArray) -> None:
+    """Start at given item vectors, and every user at the best for them."""
+    problem.U[:, : problem.rank], problem.V[:] = 0, V
+    problem.refresh()
+    for _ in range(USER_STEPS):
+        problem.user_step()
+    grow(problem, 0)
 
 
 def uniform(problem: Problem, seed: int) -> None:
