@@ -165,6 +165,22 @@ def test_others_models_with_ids_in_any_order():
         rather.ndcg(Other(), stars)
 
 
+def test_others_models_are_asked_in_their_own_kind_of_ids():
+    """The text "5" of a test and the 5 of another's model are one id, and the model is asked about 5."""
+
+    class Other:
+        users_, items_ = np.array([7, 8]), np.array([5, 6])
+
+        def score(self, users, items):
+            assert set(users) <= {7, 8}
+            return [{5: 2.0, 6: 1.0}.get(item, 0.0) for item in items]
+
+    stars = {"user": ["7", "7", "8"], "item": ["5", "6", "5"], "rating": [2, 1, 1]}
+    assert rather.pairwise_accuracy(Other(), Comparisons.from_ratings(stars)) == 1
+    assert rather.ndcg(Other(), stars) == 1
+    assert rather.precision(Other(), {"user": ["7"], "item": ["5"]}, k=1, items=["5", "6"]) == 1
+
+
 def test_unknown_items_are_counted_or_refused():
     """Test items that a model does not know are counted; where it knows none of them, that is no result."""
     model = model_of(SCORES)
@@ -173,7 +189,11 @@ def test_unknown_items_are_counted_or_refused():
     assert rather.pairwise_accuracy(model, Comparisons.from_ratings(stars)).unknown_items == 2
     assert rather.precision(model, stars, k=1).unknown_items == 2
     stars["item"] = ["X", "Z", "Y"]
-    for judge in (rather.ndcg, lambda m, f: rather.pairwise_accuracy(m, Comparisons.from_ratings(f))):
+    for judge in (
+        rather.ndcg,
+        lambda m, f: rather.pairwise_accuracy(m, Comparisons.from_ratings(f)),
+        lambda m, f: rather.precision(m, f, k=1),
+    ):
         with pytest.raises(InputError, match="none of the 3 test items, such as 'X'; its own are such as 'A'"):
             judge(model, stars)
 
@@ -216,7 +236,7 @@ def test_precision_among_candidates(own):
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(8, 10))
     model = model_of(scores, seen=[(u, u) for u in range(8)])
-    items = ["J", "C", "A", "G", "never"] if own else ["J", "C", "A", "G"]
+    items = ["J", "C", "A", "G"]
     judged = model if own else type("Other", (), {"score": lambda self, users, items: model.score(users, items)})()
     gone = {"user": ["u1", "u2", "u2"], "item": ["C", "J", "B"]}
     test = {"user": [f"u{u}" for u in range(8) for _ in range(3)], "item": list(rng.choice(list("ABCDEFGHIJ"), 24))}
@@ -226,6 +246,9 @@ def test_precision_among_candidates(own):
         best = [item for item in model.rank(user)["item"].tolist() if item in set(items) - left][:2]
         hits.append(len(set(best) & {i for u, i in zip(test["user"], test["item"], strict=True) if u == user}) / 2)
     assert rather.precision(judged, test, k=2, items=items, exclude=gone) == pytest.approx(np.mean(hits))
+    judged = model if own else type("Other", (Alphabetical,), {"items_": model.items_})()
+    with pytest.raises(InputError, match="'never' was not in the training data"):
+        rather.precision(judged, test, k=2, items=[*items, "never"])
 
 
 # -- names ------------------------------------------------------------------------------------------------------------

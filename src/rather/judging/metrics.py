@@ -18,10 +18,10 @@ from ..data.rows import row_starts
 from ..data.tables import Table
 from ..errors import InputError, number
 from ..models.exclusions import exclusions, select
-from ..models.model import Model, as_list
+from ..models.model import REFIT, Model, as_list
 from ..native import core
 from .mean import Mean
-from .scoring import Judged, Scores, require_scores
+from .scoring import Judged, Scores, knows_none, require_scores, vocabulary
 
 LARGEST_RATING = 500  # so that sums of gains stay far from overflow
 BLOCK = 4096  # users at a time, which keeps lists small
@@ -161,8 +161,12 @@ def precision(
     model = model._frozen() if isinstance(model, Model) else model
     catalogue, among = _catalogue(model, items)
     judged = Judged(model, users, catalogue.ids, unknown)
-    j, n = catalogue.codes(relevant), len(catalogue)
-    judged.unknown_items = len(factorize([relevant[j < 0]], "item")[0])
+    distinct, (j,) = factorize([relevant], "item")
+    codes, n = catalogue.codes(distinct), len(catalogue)
+    judged.unknown_items = int((codes < 0).sum())
+    if judged.unknown_items == len(distinct):
+        raise knows_none(distinct, catalogue)
+    j = codes[j]
     if k > len(among):
         raise InputError(f"k is {k}, but there are only {len(among)} items; ask for at most {len(among)}")
     wanted = np.unique(u[j >= 0].astype(np.int64) * n + j[j >= 0])
@@ -182,14 +186,11 @@ def precision(
 
 def _catalogue(model: Any, items: Any) -> tuple[Vocabulary, Codes]:
     """The items a model knows, and the codes of those that may be recommended, in order."""
-    given = getattr(model, "items_", items) if items is None else items
-    if given is None:
+    if items is None and getattr(model, "items_", None) is None:
         raise InputError(f"{type(model).__name__} has no items_; say what may be recommended with items=[...]")
-    ids, _ = factorize([as_ids(as_list(given), "the list of items")], "item")
-    if not isinstance(model, Model):
-        return Vocabulary(ids, "item"), np.arange(len(ids), dtype=np.int32)
-    codes = model.item_vocabulary_.codes(ids)
-    return model.item_vocabulary_, codes[codes >= 0]
+    given, _ = factorize([as_ids([] if items is None else as_list(items), "the list of items")], "item")
+    known = vocabulary(model, "item", given)
+    return known, np.arange(len(known), dtype=np.int32) if items is None else np.unique(known.known(given, REFIT))
 
 
 def pairwise_accuracy(
