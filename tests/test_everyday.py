@@ -208,6 +208,35 @@ def test_items_excluded_for_everybody(exclude):
     assert table["item"].tolist() == ["B", "C", "D", "D", "C", "B"]
 
 
+@pytest.mark.parametrize("n", [1, 100])
+@pytest.mark.parametrize("unknown", ["error", "everyone"])
+def test_all_items_excluded_for_everybody(n, unknown):
+    """What is excluded for everybody is no candidate; where nothing is left, lists are empty."""
+    model, gone = model_of(SCORES), list("ABCD")
+    users = ["u0"] * n if unknown == "error" else [*["u0"] * n, "bob"]
+    assert len(model.recommend(users, k=4, exclude=gone, unknown=unknown)) == 0
+    assert len(model.fold_in([("A", "B")]).recommend(4, exclude=gone)) == 0
+    assert rather.precision(model, {"user": ["u0"], "item": ["A"]}, k=4, exclude=gone) == 0
+    other = type("Other", (Alphabetical,), {"items_": gone})()
+    assert rather.precision(other, {"user": ["u0"], "item": ["A"]}, k=4, exclude=gone) == 0
+
+
+def test_what_a_newcomer_may_exclude():
+    """Items, in a list or a table; what says other people's items is refused, and not taken for nothing."""
+    model = model_of(SCORES)
+    person = model.fold_in([("A", "B")])
+    first = person.recommend(2)
+    want = person.recommend(exclude=first["item"])["item"].tolist()
+    for gone in (first, first.columns, {"item": first["item"]}, pd.DataFrame(first.columns)):
+        assert person.recommend(exclude=gone)["item"].tolist() == want and len(want) == 2
+    votes = Comparisons.from_frame({"user": ["u0"], "winner": ["A"], "loser": ["B"]})
+    for gone in (model.recommend("u0", k=1), {"user": ["me"], "item": ["A"]}, votes):
+        with pytest.raises(InputError, match="a newcomer is none of them"):
+            person.recommend(exclude=gone)
+    with pytest.raises(InputError, match="of type int"):
+        person.recommend(exclude=5)
+
+
 def test_candidates():
     """items= chooses among these only; k counts them; what was seen is still left out; an unknown one is named."""
     model = model_of(SCORES, seen=[(0, 2)])
@@ -226,6 +255,8 @@ def test_candidates():
         model.recommend("u0", exclude={"user": ["u0"], "item": ["Z"]})
     shown = model.recommend("u0", k=1)
     assert model.recommend("u0", exclude=shown)["item"].tolist() == ["B", "C", "D"]  # tables of ours, too
+    with pytest.raises(InputError, match="none of the users to exclude for, such as 'bob'"):
+        model.recommend("u0", exclude={"user": ["bob"], "item": ["A"]})
     with pytest.raises(InputError, match="'Z'"):
         model.rank("u0", items=["Z"])
 

@@ -170,7 +170,10 @@ def precision(
     if k > len(among):
         raise InputError(f"k is {k}, but there are only {len(among)} items; ask for at most {len(among)}")
     wanted = np.unique(u[j >= 0].astype(np.int64) * n + j[j >= 0])
-    excluded = exclusions(exclude, users, catalogue, judged.seen(), {"user": user, "item": item})
+    excluded, among = exclusions(
+        exclude, users, among, people=judged.people, items=catalogue, seen=judged.seen(),
+        names={"user": user, "item": item},
+    )  # fmt: skip
     who = np.flatnonzero(judged.judged).astype(np.int32)
     hits = np.zeros(len(users))
     for first in range(0, len(who), BLOCK):

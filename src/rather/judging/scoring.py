@@ -50,15 +50,15 @@ class Judged:
         self.model = model
         self.n_threads = threads(getattr(model, "n_threads", None))
         self.own = isinstance(model, Model)
-        people, catalogue = vocabulary(model, "user", users), vocabulary(model, "item", items)
-        self._user_ids, self._item_ids = people.ids, catalogue.ids  # of the model's own kind
-        self.known, self._item = people.codes(users), catalogue.codes(items)  # codes, or -1
+        self.people, catalogue = vocabulary(model, "user", users), vocabulary(model, "item", items)
+        self._user_ids, self._item_ids = self.people.ids, catalogue.ids  # of the model's own kind
+        self.known, self._item = self.people.codes(users), catalogue.codes(items)  # codes, or -1
         self.unknown_items = int((self._item < 0).sum())
         self.judged = np.ones(len(users), bool)  # whom the metric is about
         strangers = self.known < 0
         if strangers.any():
             if unknown == "error":
-                people.known(users, UNKNOWN_USER)
+                self.people.known(users, UNKNOWN_USER)
             if unknown == "everyone" and not self.own:
                 raise InputError(f"{type(model).__name__} has no ranking for everyone; use unknown='skip'")
             if unknown == "skip":

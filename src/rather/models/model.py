@@ -107,8 +107,8 @@ class Model(Stateful):
     # -- state --------------------------------------------------------------------------------------------------
 
     def _state(self) -> dict[str, Any]:
-        """The state that a fit has come to, with copies of what its next round will change."""
-        return self.__dict__
+        """The state that a fit has come to, with copies of what its next round will change and a slope of its own."""
+        return {**self.__dict__, "_slope": Slope()}
 
     def _is_fitted(self) -> bool:
         return "user_vocabulary_" in self.__dict__
@@ -255,7 +255,10 @@ class Model(Stateful):
             asked, u = asked[u >= 0], u[u >= 0]
         among = self._candidates(items)
         k = self._checked_k(k, len(among), "items")
-        excluded = exclusions(exclude, asked, self.item_vocabulary_, lambda: select(self.seen_, u), self.names_)
+        excluded, among = exclusions(
+            exclude, asked, among, people=self.user_vocabulary_, items=self.item_vocabulary_,
+            seen=lambda: select(self.seen_, u), names=self.names_,
+        )  # fmt: skip
         query, item, score, place = self._best_any(u, k, excluded, among)
         return self._table({"user": asked[query], "item": self.items_[item], "score": score, "rank": place})
 
