@@ -177,7 +177,6 @@ class AltSVM(LowRank):
     def _fit(self, comparisons: Comparisons) -> bool:
         self._check_params()
         began = time.perf_counter()
-        self._last = self._model._frozen()  # what a warm start begins from
         scaled, self.user_rule_ = self._scales(comparisons.source)
         checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
         saved = checkpoint.read() if checkpoint is not None else None
@@ -190,9 +189,7 @@ class AltSVM(LowRank):
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._pose(comparisons.source, problem, exposed)
         self._proof = None
-        done = self._run(problem, comparisons, exposed, began, checkpoint, saved)
-        del self._last
-        return done
+        return self._run(problem, comparisons, exposed, began, checkpoint, saved)
 
     def _settled(self) -> dict[str, Any]:
         """A few rounds only, at about the same cost each."""
@@ -250,12 +247,13 @@ class AltSVM(LowRank):
             self._take(solver, exposed)
             return record
 
+        def trim() -> None:
+            if isinstance(solver, Growing):
+                solver.trim()
+                self._take(solver, exposed)
+
         title = f"AltSVM {self.solver}"
-        done = run_rounds(self, one_round, began, tol=tol, title=title, history=history, keep=keep)
-        if done and isinstance(solver, Growing):
-            solver.trim()
-            self._take(solver, exposed)
-        return done
+        return run_rounds(self, one_round, began, tol=tol, title=title, history=history, keep=keep, finish=trim)
 
     def _take(self, solver: Newton | Sdca | Growing, exposed: Exposure | None) -> None:
         """The factors that a solver has come to (of one that grows, the best so far), and what is known about them."""

@@ -4,6 +4,7 @@ fitted state in names that end in an underscore, ``fit(X, y)``, ``predict`` and 
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,9 @@ class Estimator(Model):
             if not isinstance(e, KeyboardInterrupt) and self.__dict__ is work.__dict__.get("_placed"):
                 self.__dict__ = before  # (after an interrupt the rounds that were made are the model's)
             raise
+        if not done:  # said only now: where warnings are errors, the rounds are kept all the same
+            rounds = len(work._placed["history_"])
+            warnings.warn(f"fit interrupted after {rounds} rounds; the model is the best so far", stacklevel=2)
         return self
 
     def _fit(self, comparisons: Comparisons) -> bool:
@@ -84,11 +88,10 @@ class Estimator(Model):
         self._model.__dict__ = self._placed
         return self._model
 
-    def _publish_interrupted(self) -> Any:
+    def _publish_interrupted(self) -> None:
         """Mark the state that was last published."""
         self._placed = {**self._placed, "interrupted_": True}
         self._model.__dict__ = self._placed
-        return self._model
 
     # -- a twin, for what is found on held-out data ---------------------------------------------------------------
 
