@@ -16,6 +16,7 @@ from typing import IO
 from ..errors import FileError
 
 LEFTOVER = ".unfinished"
+ABANDONED = 3600  # seconds since it was last written to
 
 
 def existing(path: str | Path, wanted: str) -> Path:
@@ -52,8 +53,9 @@ def destination(path: str | Path) -> Path:
 def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     """A binary file to write to, which takes its final name, flushed to disk, only if the block ends well.
 
-    A link is followed, the permissions of a file that is replaced are kept, and one that may not be written to is
-    refused. What a kill leaves behind is removed by the next write of the same file.
+    A link is followed, the permissions of a file that is replaced are kept (nobody else reads what is not whole yet),
+    and one that may not be written to is refused. What a kill leaves behind is removed by the first write of the same
+    file that comes an hour later or more: what is younger may be another's who is writing now.
     """
     path = Path(os.path.realpath(destination(path)))
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
@@ -62,7 +64,7 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     _remove_leftovers(path)
     temporary = path.with_name(f".{_short(path)}.{secrets.token_hex(8)}{LEFTOVER}")
     try:
-        with temporary.open("xb") as f:
+        with open(temporary, "xb", opener=lambda name, how: os.open(name, how, 0o666 if mode is None else 0o600)) as f:
             yield f
             f.flush()
             os.fsync(f.fileno())
@@ -82,8 +84,8 @@ def _short(path: Path) -> str:
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove what writes of this file left behind that were killed an hour ago or earlier."""
+    """Remove what writes of this file left behind that last wrote an hour ago or earlier."""
     for leftover in path.parent.glob(f".{_short(path)}.*{LEFTOVER}"):
         with contextlib.suppress(OSError):
-            if time.time() - leftover.stat().st_mtime > 3600:
+            if time.time() - leftover.stat().st_mtime > ABANDONED:
                 leftover.unlink()

@@ -14,6 +14,7 @@ from ..data.ids import as_ids
 from ..data.readers import checked_triples, signs
 from ..errors import InputError
 from .model import Model
+from .parameters import allowed
 
 # ``rank`` is a parameter of factor models and also what they do: model.rank(user) is the method.
 _ATTRIBUTE = {"rank": "_rank"}
@@ -108,7 +109,7 @@ class Estimator(Model):
 
     def _settled(self) -> dict[str, Any]:
         """Parameters that stood for a rule, as the fit found them."""
-        return {"reg": self.reg_} if "reg_" in self.__dict__ else {}
+        return {"reg": allowed(self.reg_)} if "reg_" in self.__dict__ else {}
 
     # -- scikit-learn, on integer triples ---------------------------------------------------------------------------
 
