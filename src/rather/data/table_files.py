@@ -19,6 +19,7 @@ from .csv_text import INSTEAD, PYARROW, columns_of
 from .whole_files import destination, existing, written_whole
 
 UNPACKED = 4  # bytes of text for a byte of .gz, about
+PIECE = 2**24  # bytes that are read at a time
 
 
 def read_file(path: str | Path, delimiter: str | None = None, encoding: str | None = None) -> Any:
@@ -44,12 +45,22 @@ def read_file(path: str | Path, delimiter: str | None = None, encoding: str | No
     memory.require(float(text * PYARROW[0]), f"to read the file {str(path)!r}", INSTEAD)
     try:
         with (gzip.open if packed else open)(path, "rb") as f:
-            raw = f.read()
+            raw = _read(f, f"to read the file {str(path)!r}")
     except (zlib.error, EOFError, OSError) as e:
         raise FileError(f"the file {str(path)!r} cannot be read as CSV text: {e}") from e
     if delimiter is None and kind == ".tsv":
         delimiter = "\t"
     return columns_of(raw, f"the file {str(path)!r}", delimiter, encoding or "utf-8")
+
+
+def _read(f: Any, what: str) -> bytes:
+    """All of a file, piece by piece: what a packed one unpacks to is known only then."""
+    pieces, size = [], 0
+    while piece := f.read(PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        memory.require(float(size * PYARROW[0]), what, INSTEAD)
+    return b"".join(pieces)
 
 
 def _read_parquet(path: Path) -> Any:
