@@ -67,8 +67,8 @@ class Certified:
     def certificate(self) -> Certificate:
         """How far the model is, at most, from the best one of any rank on its training data: see :class:`Certificate`.
 
-        Costs about as much as ten to twenty rounds. It is about the problem with the reg that was used, not about which reg
-        predicts best.
+        Costs about as much as ten to twenty rounds. It is about the problem with the reg that was used, not about which
+        reg predicts best.
         """
         self._require_fit()  # type: ignore[attr-defined]
         if self._posed is None:
