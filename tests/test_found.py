@@ -156,3 +156,19 @@ def test_the_memory_of_dual_variables(monkeypatch):
     monkeypatch.setattr("rather.memory.available", lambda: 11 * len(votes))
     with pytest.raises(InputError, match="use solver='newton'"):
         AltSVM(rank=2, solver="sdca").fit(votes)
+
+
+def test_a_hinge_that_says_it_converged(tmp_path):
+    """What the smoothing of a hinge hides is left to gain too; a fit that was killed while it is tightened goes on."""
+    votes = rather.simulate(100, 30, rank=2, per_user=40, seed=0).comparisons
+    params = {"rank": 3, "loss": "hinge", "tol": 1e-4, "n_threads": 1, "exposure": False}
+    whole = AltSVM(**params, max_iter=60).fit(votes)
+    best = AltSVM(**{**params, "tol": 0.0}, max_iter=300).fit(votes)
+    assert whole.converged_ and not best.converged_ and best.history_[-1]["gap"] > 1e-3
+    least = min(record["objective"] for record in best.history_)
+    assert whole.history_[-1]["objective"] < (1 + 1e-4) * least
+    kept = tmp_path / "checkpoint"
+    AltSVM(**params, max_iter=len(whole.history_) - 2, checkpoint=kept).fit(votes)
+    again = AltSVM(**params, max_iter=60, checkpoint=kept).fit(votes)
+    assert again.user_factors_.tobytes() == whole.user_factors_.tobytes()
+    assert [r["gap"] for r in again.history_] == [r["gap"] for r in whole.history_]

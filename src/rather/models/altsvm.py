@@ -239,6 +239,8 @@ class AltSVM(LowRank):
         if tol is None:
             usual = comparisons.source.tol if exposed is None else EXPOSED_TOL
             tol = AUTO_TOL if self._rank == "auto" else usual
+        if isinstance(solver, Newton):
+            solver.tightening.tol = tol
         keep = None if checkpoint is None else partial(checkpoint.write, solver, self.cv_results_)
         self._take(solver, exposed)
 
@@ -262,6 +264,7 @@ class AltSVM(LowRank):
             self._set_prior(exposed, solver.coefficients)
             self._proof = solver.proof if solver.rounds_done else None
         else:
+            self._solved_with(solver.problem.delta)
             self._set_factors(solver.problem.U, solver.problem.V, solver.problem.rank)
             self._set_prior(exposed, _coefficients(solver.problem))
 

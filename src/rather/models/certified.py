@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..data.source import Source
@@ -62,6 +62,11 @@ class Certified:
             source, problem.loss_name, problem.bias, problem.scales, problem.reg, problem.bias_reg,
             ROUND_BY_ROUND[-1] if is_smoothed(problem) else 0.0, exposed, radius,  # any smoothing gives a bound
         )  # fmt: skip
+
+    def _solved_with(self, delta: float) -> None:
+        """Remember the smoothing that the factors were found with: its slopes give the best bound."""
+        if self._posed is not None and delta:
+            self._posed = replace(self._posed, delta=delta)
 
     @of_one_moment
     def certificate(self) -> Certificate:

@@ -18,7 +18,7 @@ from .factors import LARGEST
 from .files import is_records
 from .tensors import read_tensors, write_tensors
 
-FORMAT = "rather-checkpoint-3"
+FORMAT = "rather-checkpoint-4"
 LARGEST_RIDGE = 1e38  # in single precision
 FREE = {
     "max_iter",
