@@ -152,6 +152,9 @@ IDS = {
     "polars null": (lambda b: votes(pl.DataFrame, user=[None, "a", "b"]), "column 'user'", "missing", "row 0"),
     "pyarrow null": (lambda b: votes(pa.table, user=[1, None, 2]), "column 'user'", "missing", "row 1"),
     "floats": (lambda b: votes(user=[1.5, 2.0, 3.0]), "column 'user'", "1.5", "strings or integers"),
+    "floats say how to convert": (
+        lambda b: votes(pd.DataFrame, user=[1.0, 2.0, 3.0]), "float64", "convert", ".astype('int64')"),
+    "empty item and loser": (lambda b: votes(winner=["A", "", "C"], loser=["B", "", "A"]), "winner", "row 1 is empty"),
     "float array": (lambda b: votes(user=np.array([1.5, 2, 3])), "column 'user'", "row 0", "1.5"),
     "booleans": (lambda b: votes(user=[True, False, True]), "column 'user'", "row 0", "True"),
     "boolean array": (lambda b: votes(user=np.array([False, True, True])), "column 'user'", "row 0", "False"),
@@ -186,6 +189,12 @@ NUMBERS = {
     "text rating": (lambda b: ratings(rating=[1, "good", 2]), "'rating'", "row 1", "'good'"),
     "huge rating": (lambda b: ratings(rating=[1, 2, 1e300]), "'rating'", "row 2", "1e+300"),
     "dates for ratings": (lambda b: ratings(rating=np.array(["2020-01-02"] * 3, "M8[D]")), "'rating'", "2020-01-02"),
+    "whole ratings that would tie": (lambda b: ratings(rating=[1, 2**53 + 1, 2**53]), "row 1", "9007199254740993"),
+    "whole ratings in text": (
+        lambda b: ratings(rating=["0.5", "1", "-9007199254740993"]), "row 2", "-9007199254740993", "would tie"),
+    "whole ranks that would tie": (
+        lambda b: ratings(Comparisons.from_rankings, {"rank": "rating"}, rating=np.array([1, 2, 2**60 + 1])), "row 2"),
+    "empty id before the rating": (lambda b: ratings(item=["A", "", "B"], rating=["1", "", "2"]), "row 1 is empty"),
     "rated twice": (lambda b: ratings(item=["A", "A", "B"]), "user 1", "item 'A'", "rows 0 and 1"),
     "all ratings tied": (lambda b: ratings(rating=[3, 3, 3]), "nothing to compare", "no user rated"),
     "one rating each": (lambda b: ratings(user=[1, 2, 3], item=["A", "A", "B"]), "nothing to compare"),

@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from .ids import INTEGER
 
 Array = npt.NDArray[Any]
+EXACT = 2**53  # up to which float64 has every whole number
 
 
 def kind_of(frame: Any) -> str:
@@ -146,6 +148,11 @@ def numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
         raise InputError(f"{what} in row {bad[0]} is {array[bad[0]]}; it must be a finite number")
+    if not (isinstance(values, np.ndarray) and values.dtype.kind == "f"):
+        for row in np.flatnonzero(np.abs(array) >= EXACT).tolist():
+            value = str(values[row])
+            if INTEGER.fullmatch(value) and abs(int(value)) > EXACT:
+                raise InputError(f"{what} in row {row} is {value}; whole numbers beyond 2**53 would tie: rescale them")
     return array
 
 

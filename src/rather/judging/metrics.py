@@ -128,7 +128,8 @@ def precision(
     ----------
     model : fitted model, or anything with score(users, items)
     test : table of user and item, or Comparisons made from clicks
-        What is relevant; repeated rows count once. Items that training never saw cannot be recommended and count as missed.
+        What is relevant; repeated rows count once. Items that training never saw cannot be recommended and count as
+        missed.
     k : int
     exclude : None, "seen", list of items, Comparisons, or table of user and item
         What not to recommend: normally the training data.
