@@ -60,9 +60,7 @@ def judged(train: Any, users: Any, items: Any, U: Any, V: Any, bias: Any = 0.0) 
     """Somebody else's factors as a model of ours."""
     clicks = rather.Comparisons.from_clicks(train, unseen=1)
     assert np.array_equal(clicks.users, users) and np.array_equal(clicks.items, items)
-    model: rather.FactorModel = rather.BPR(rank=U.shape[1]).set_factors(
-        clicks, U, V, np.broadcast_to(bias, len(items))
-    )
+    model: rather.FactorModel = rather.BPR(rank=U.shape[1]).set_factors(clicks, U, V, np.broadcast_to(bias, len(items)))
     return model
 
 

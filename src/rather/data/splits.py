@@ -87,9 +87,7 @@ def split_ratings(
     return Split(*parts, few, f"fewer than {per_user + min_test} ratings")
 
 
-def split_clicks(
-    frame: Any, test: float = 0.1, seed: int = 0, user: str = "user", item: str = "item"
-) -> Split:
+def split_clicks(frame: Any, test: float = 0.1, seed: int = 0, user: str = "user", item: str = "item") -> Split:
     """(train, test): a random share of every user's clicks held out, rounded down; the paper's binarised data have 0.1.
 
     Every user keeps at least one click for training. Repeated clicks count once: all their rows are in one part.
