@@ -1,5 +1,7 @@
 """What a fitted model says: its scores, lists, probabilities and newcomers agree with its factors and each other."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -299,6 +301,8 @@ def test_what_is_handed_out_cannot_be_written_to(world, model):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = array[1]
     assert np.shares_memory(model.user_factors_, model.U_)  # and nothing was copied
+    with pytest.raises(ValueError, match="read-only"):
+        pickle.loads(pickle.dumps(model)).users_[0] = "nobody"  # numpy forgets that they were read-only
 
 
 def test_a_model_says_what_it_is_missing():

@@ -50,7 +50,9 @@ def _from_list(values: list[Any]) -> Ids:
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A view that numpy refuses to write to: what a model hands out is what it works with."""
+    """The array, or a view of it, that numpy refuses to write to: what a model hands out is what it works with."""
+    if not array.flags.writeable:
+        return array
     view = array.view()
     view.flags.writeable = False
     return view
@@ -156,7 +158,7 @@ class Vocabulary:
     """The known ids of one kind, in sorted order; the position of an id is its code."""
 
     def __init__(self, ids: Ids, what: str) -> None:
-        self.ids = ids
+        self.ids = read_only(ids)
         self.what = what
         self._index: dict[Any, int] | None = None
 
