@@ -96,6 +96,13 @@ def test_differences_are_of_the_same_people():
         rather.Mean.of([])
 
 
+def test_differences_are_of_one_metric():
+    """Tables of two metrics are not compared."""
+    one, other = (rather.Table({"user": np.arange(3), name: np.ones(3)}) for name in ("ndcg", "precision"))
+    with pytest.raises(InputError, match="one table is of ndcg and the other of precision"):
+        rather.Mean.difference(one, other)
+
+
 def test_means_and_their_parts(model):
     """A metric is the mean of what per_user=True lists, with its standard error; accuracy weighs by answers."""
     world = rather.simulate(n_users=30, n_items=12, rank=2, per_user=20, seed=3)

@@ -4,6 +4,7 @@ import json
 import os
 import struct
 import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +12,9 @@ import pytest
 
 import rather
 from rather import BPR, SGD, AltSVM, CofiRank, Comparisons, FileError, InputError
-from rather.data.whole_files import ABANDONED, LEFTOVER, written_whole
+from rather.data.whole_files import ABANDONED, LEFTOVER, destination, written_whole
 from rather.solving.spectrum import sure_norm
+from shell import complaint
 
 
 def test_ratings_too_small_for_a_gain():
@@ -97,6 +99,8 @@ def test_files_keep_links_and_permissions(tmp_path):
     assert link.is_symlink() and real.stat().st_mode & 0o777 == 0o600 and rather.load(link).users_.tolist()
     real.chmod(0o444)
     with pytest.raises(FileError, match="read-only"):
+        destination(link)
+    with pytest.raises(FileError, match="read-only"):
         model.save(real)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "real"]
 
@@ -172,3 +176,29 @@ def test_a_hinge_that_says_it_converged(tmp_path):
     again = AltSVM(**params, max_iter=60, checkpoint=kept).fit(votes)
     assert again.user_factors_.tobytes() == whole.user_factors_.tobytes()
     assert [r["gap"] for r in again.history_] == [r["gap"] for r in whole.history_]
+
+
+def test_links_are_followed_before_any_work(tmp_path, monkeypatch):
+    """Where a link leads is asked beforehand: a missing folder, one that may not be written to, and back to itself."""
+    model = AltSVM(rank=2).fit(rather.simulate(20, 10, per_user=8).comparisons)
+    lost, loop, locked = (tmp_path / name for name in ("lost", "loop", "locked"))
+    lost.symlink_to(tmp_path / "nowhere" / "m")
+    loop.symlink_to(loop)
+    (tmp_path / "closed").mkdir()
+    locked.symlink_to(tmp_path / "closed" / "m")
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "closed" and access(path, mode))
+    cases = (
+        (lost, "there is no folder '.*nowhere'"),
+        (loop, "leads back to itself"),
+        (locked, "closed' may not be written"),
+    )
+    for link, said in cases:
+        for attempt in (model.save, destination):
+            with pytest.raises(FileError, match=said):
+                attempt(link)
+        assert link.is_symlink()
+    votes = tmp_path / "votes.csv"
+    votes.write_text("user,winner,loser\na,x,y\n")
+    assert "leads back to itself" in complaint("fit", votes, "--out", loop)
+    assert "there is no file" in complaint("fit", loop, "--out", tmp_path / "m")

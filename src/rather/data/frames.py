@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from .ids import INTEGER
 
 Array = npt.NDArray[Any]
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 FRACTION = re.compile(r"(.*?\d\d:?\d\d:?\d\d)[.,](\d+)(.*)")  # of a second, in an ISO time
+EXACT = 2**53  # up to which float64 has every whole number
 
 
 def kind_of(frame: Any) -> str:
@@ -151,6 +153,11 @@ def numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
         raise InputError(f"{what} in row {bad[0]} is {array[bad[0]]}; it must be a finite number")
+    if not (isinstance(values, np.ndarray) and values.dtype.kind == "f"):
+        for row in np.flatnonzero(np.abs(array) >= EXACT).tolist():
+            value = str(values[row])
+            if INTEGER.fullmatch(value) and abs(int(value)) > EXACT:
+                raise InputError(f"{what} in row {row} is {value}; whole numbers beyond 2**53 would tie: rescale them")
     return array
 
 

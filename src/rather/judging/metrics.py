@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from ..data import frames
 from ..data.comparisons import Comparisons
-from ..data.ids import Codes, Vocabulary, as_ids, factorize
-from ..data.rows import row_starts
+from ..data.ids import Codes, Vocabulary, as_ids, factorize, users_and_items
+from ..data.rows import once_each, row_starts
 from ..data.tables import Table
 from ..errors import InputError, number
 from ..models.exclusions import exclusions, select
@@ -52,6 +52,7 @@ def ndcg(
     ----------
     model : fitted model, or anything with score(users, items)
     ratings : table with the test ratings
+        One row per rating; a user rates an item at most once.
     k : int
     user, item, rating : str
         Names of its columns.
@@ -79,10 +80,9 @@ def ndcg(
             f"the rating (column {rating!r}) in row {large[0]} is {values[large[0]]}, too large for a gain of "
             f"2^rating - 1; rescale the ratings to at most {LARGEST_RATING}"
         )
-    users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
-    items, (j,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
+    users, u, items, j = users_and_items(got, user, item)
+    order = once_each(users, u, items, j)
     judged = Judged(model, users, items, unknown)
-    order = np.lexsort((j, u))
     order = order[judged.judged[u[order]]]
     u, j, values = u[order], j[order], values[order]
     start, gain = row_starts(u, len(users)), 2.0**values - 1
@@ -128,7 +128,8 @@ def precision(
     ----------
     model : fitted model, or anything with score(users, items)
     test : table of user and item, or Comparisons made from clicks
-        What is relevant. Items that training never saw cannot be recommended and count as missed.
+        What is relevant; repeated rows count once. Items that training never saw cannot be recommended and count as
+        missed.
     k : int
     exclude : None, "seen", list of items, Comparisons, or table of user and item
         What not to recommend: normally the training data.

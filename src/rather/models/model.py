@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..data.ids import Codes, Ids, Vocabulary, as_ids
+from ..data.ids import Codes, Ids, Vocabulary, as_ids, read_only
 from ..data.tables import Table
 from ..errors import InputError, NotFittedError, number
 from ..logistic import sigmoid
@@ -35,7 +35,7 @@ class Model(Stateful):
     Attributes
     ----------
     users_, items_ : arrays
-        External ids; a code is a position in them.
+        External ids, which cannot be written to; a code is a position in them.
     slope_ : float or None
         Of probabilities, once :meth:`calibrate` or :meth:`probability` has found it.
     """
@@ -129,11 +129,11 @@ class Model(Stateful):
 
     @property
     def users_(self) -> Ids:
-        return self.user_vocabulary_.ids
+        return read_only(self.user_vocabulary_.ids)
 
     @property
     def items_(self) -> Ids:
-        return self.item_vocabulary_.ids
+        return read_only(self.item_vocabulary_.ids)
 
     # -- scores -------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.ids import Codes, as_ids
+from ..data.ids import Codes, as_ids, read_only
 from ..data.tables import Table
 from ..errors import InputError
 from ..logistic import sigmoid
@@ -34,7 +34,7 @@ class Person:
 
     @property
     def factors(self) -> FloatArray:
-        return self._u[0, : self.model.rank_]
+        return read_only(self._u[0, : self.model.rank_])
 
     def score(self, items: Any) -> FloatArray:
         """Scores of items."""
