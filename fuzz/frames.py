@@ -197,10 +197,14 @@ def _split_time(frame: Any, plain: dict[str, list[Any]], rng: random.Random) -> 
 
 def _split_clicks(frame: Any, plain: dict[str, list[Any]], rng: random.Random) -> None:
     share = rng.choice((0.1, 0.34, 0.5))
-    sizes = Counter(plain["user"])
+    clicks = set(zip(plain["user"], plain["winner"], strict=True))
+    sizes = Counter(user for user, _ in clicks)
     want = sum(min(int(np.floor(n * share + 1e-9)), n - 1) for n in sizes.values())
-    parts = split_clicks(frame, share, seed=rng.randrange(100))
-    assert tuple(map(library.length, parts)) == (len(plain["user"]) - want, want), f"clicks split at {share}: {plain}"
+    parts = split_clicks(frame, share, seed=rng.randrange(100), item="winner")
+    got = [library.columns(part, {"user": "user", "winner": "winner"}) for part in parts]
+    train, test = (set(zip(*(np.asarray(part[name]).tolist() for name in part), strict=True)) for part in got)
+    assert sum(map(library.length, parts)) == len(plain["user"]), f"clicks lost at {share}: {plain}"
+    assert len(test) == want and not train & test, f"clicks split at {share}: {plain}"
 
 
 # -- ratings ----------------------------------------------------------------------------------------------------------

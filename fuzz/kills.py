@@ -17,6 +17,9 @@ from typing import Any
 
 import numpy as np
 
+import rather
+from rather.data.whole_files import LEFTOVER
+
 FULL, CHUNK, SECONDS = 75, 15, 300.0
 KILLS = 5  # of a fit, or more: until so many hit a fit that was under way
 MOST_TRIES = 40
@@ -67,7 +70,7 @@ def case(shared: tuple[Path, dict[str, Any]], rng: random.Random, count: Counter
     for part, tensor in want.items():
         same = got[part].dtype == tensor.dtype and got[part].tobytes() == tensor.tobytes()
         assert same, f"{name}: {part} differs after {kills} kills, {resumed} of them with a checkpoint written"
-    for path in folder.glob(".checkpoint.*"):  # what a kill in the middle of writing leaves
+    for path in folder.glob(f".*{LEFTOVER}"):  # what a kill in the middle of writing leaves
         path.unlink()
         count["temporary files left by kills"] += 1
     count["fits killed and finished"] += 1
@@ -100,8 +103,6 @@ def _begin(name: str, threads: int, checkpoint: Path | None, out: Path) -> subpr
 
 
 def _data(kind: str) -> Any:
-    import rather
-
     world = rather.simulate(n_users=600, n_items=150, rank=3, per_user=40, levels=5, seed=1)
     r, users, items = world.comparisons.ratings, world.comparisons.users, world.comparisons.items
     assert r is not None
@@ -115,8 +116,6 @@ def _data(kind: str) -> Any:
 
 
 def _fit(name: str, threads: int, checkpoint: str, out: str) -> None:
-    import rather
-
     params = {"rank": 20, "max_iter": 25, "tol": 0.0, "n_threads": threads, **FITS[name]}
     made = rather.AltSVM.plain if params.pop("plain", False) else rather.AltSVM
     comparisons = _data(params.pop("data", "votes"))

@@ -26,7 +26,7 @@ NUMBERS: tuple[Any, ...] = (
     [],
     True,
 )
-WORDS = ("rather-model-1", "rather-model-2", "rather-model-3", "rather-checkpoint-3", "", "{}", "null", "\0", "x" * 300)
+WORDS = ("rather-model-1", "rather-model-2", "rather-model-3", "rather-checkpoint-4", "", "{}", "null", "\0", "x" * 300)
 
 
 def mutated(rng: random.Random, content: bytes, other: bytes) -> bytes:

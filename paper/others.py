@@ -57,12 +57,10 @@ def matrix(train: Any) -> tuple[Any, Any, Any]:
 
 
 def judged(train: Any, users: Any, items: Any, U: Any, V: Any, bias: Any = 0.0) -> rather.FactorModel:
-    """Somebody else's factors as a model of ours: one that was fitted for a round, with its factors replaced."""
-    model: rather.FactorModel = rather.BPR(rank=U.shape[1], max_iter=1).fit(
-        rather.Comparisons.from_clicks(train, unseen=1)
-    )
-    assert np.array_equal(model.users_, users) and np.array_equal(model.items_, items)
-    model.user_factors_[:], model.item_factors_[:], model.item_bias_[:] = U, V, bias
+    """Somebody else's factors as a model of ours."""
+    clicks = rather.Comparisons.from_clicks(train, unseen=1)
+    assert np.array_equal(clicks.users, users) and np.array_equal(clicks.items, items)
+    model: rather.FactorModel = rather.BPR(rank=U.shape[1]).set_factors(clicks, U, V, np.broadcast_to(bias, len(items)))
     return model
 
 

@@ -152,6 +152,9 @@ IDS = {
     "polars null": (lambda b: votes(pl.DataFrame, user=[None, "a", "b"]), "column 'user'", "missing", "row 0"),
     "pyarrow null": (lambda b: votes(pa.table, user=[1, None, 2]), "column 'user'", "missing", "row 1"),
     "floats": (lambda b: votes(user=[1.5, 2.0, 3.0]), "column 'user'", "1.5", "strings or integers"),
+    "floats say how to convert": (
+        lambda b: votes(pd.DataFrame, user=[1.0, 2.0, 3.0]), "float64", "convert", ".astype('int64')"),
+    "empty item and loser": (lambda b: votes(winner=["A", "", "C"], loser=["B", "", "A"]), "winner", "row 1 is empty"),
     "float array": (lambda b: votes(user=np.array([1.5, 2, 3])), "column 'user'", "row 0", "1.5"),
     "booleans": (lambda b: votes(user=[True, False, True]), "column 'user'", "row 0", "True"),
     "boolean array": (lambda b: votes(user=np.array([False, True, True])), "column 'user'", "row 0", "False"),
@@ -161,8 +164,8 @@ IDS = {
     "polars lists": (lambda b: votes(pl.DataFrame, user=[[1], [2], [3]]), "column 'user'", "row 0", "[1]"),
     "mixed": (lambda b: votes(user=["ann", 7, "bob"]), "column 'user'", "row 0: 'ann'", "row 1: 7"),
     "mixed tuple": (lambda b: votes(user=("ann", 7, "bob")), "column 'user'", "row 0: 'ann'", "row 1: 7"),
-    "empty string": (lambda b: votes(user=["ann", "", "bob"]), "user id in row 1", "empty"),
-    "empty loser": (lambda b: votes(loser=["B", "C", ""]), "item id in row 2", "empty"),
+    "empty string": (lambda b: votes(user=["ann", "", "bob"]), "the user (column 'user') in row 1", "empty"),
+    "empty loser": (lambda b: votes(loser=["B", "C", ""]), "the loser (column 'loser') in row 2", "empty"),
     "columns of two kinds": (lambda b: votes(winner=[1, 2, 3]), "item", "'B'", "1", "strings", "integers"),
     "self-comparison": (lambda b: votes(winner=["A", "C", "C"]), "row 1", "'C'", "itself"),
     "integer self-comparison": (lambda b: votes(winner=[1, 2, 3], loser=[2, 3, 3]), "row 2", "item 3", "itself"),
@@ -186,6 +189,12 @@ NUMBERS = {
     "text rating": (lambda b: ratings(rating=[1, "good", 2]), "'rating'", "row 1", "'good'"),
     "huge rating": (lambda b: ratings(rating=[1, 2, 1e300]), "'rating'", "row 2", "1e+300"),
     "dates for ratings": (lambda b: ratings(rating=np.array(["2020-01-02"] * 3, "M8[D]")), "'rating'", "2020-01-02"),
+    "whole ratings that would tie": (lambda b: ratings(rating=[1, 2**53 + 1, 2**53]), "row 1", "9007199254740993"),
+    "whole ratings in text": (
+        lambda b: ratings(rating=["0.5", "1", "-9007199254740993"]), "row 2", "-9007199254740993", "would tie"),
+    "whole ranks that would tie": (
+        lambda b: ratings(Comparisons.from_rankings, {"rank": "rating"}, rating=np.array([1, 2, 2**60 + 1])), "row 2"),
+    "empty id before the rating": (lambda b: ratings(item=["A", "", "B"], rating=["1", "", "2"]), "row 1 is empty"),
     "rated twice": (lambda b: ratings(item=["A", "A", "B"]), "user 1", "item 'A'", "rows 0 and 1"),
     "all ratings tied": (lambda b: ratings(rating=[3, 3, 3]), "nothing to compare", "no user rated"),
     "one rating each": (lambda b: ratings(user=[1, 2, 3], item=["A", "A", "B"]), "nothing to compare"),
@@ -329,7 +338,7 @@ EVALUATION = {
         lambda b: ratings(lambda f: rather.ndcg(b.model, f), rating=[1, 5000, 2]), "row 1", "5000"),
     "split_ratings of the few": (
         lambda b: ratings(rather.split_ratings), "60 ratings", "per_user 50", "most any has is 2"),
-    "split_ratings of none": (lambda b: rather.split_ratings({"user": []}), "no rows"),
+    "split_ratings of none": (lambda b: rather.split_ratings({"user": [], "item": []}), "no rows"),
     "split_ratings per_user 0": (lambda b: ratings(rather.split_ratings, {"per_user": 0}), "per_user is 0"),
     "split_ratings min_test -1": (lambda b: ratings(rather.split_ratings, {"min_test": -1}), "min_test is -1"),
     "split_ratings without users": (lambda b: ratings(rather.split_ratings, {"user": "who"}), "'who'"),

@@ -117,6 +117,29 @@ def test_ids_that_look_like_numbers_in_one_file_only(tmp_path):
     assert code == 0 and json.loads(out)["skipped"] == 1
 
 
+@pytest.mark.parametrize("word", ["NaN", "nan", "NA", "NULL", "None"])
+def test_words_for_what_is_missing_among_whole_numbers(word, tmp_path):
+    """In a column of whole numbers they are refused with their row; among other text they are ids."""
+    path = tmp_path / "v.csv"
+    path.write_text(f"user,winner,loser,note\n1,10,20,{word}\n2,10,30,1\n{word},20,30,2\n")
+    said = complaint("fit", path, "--out", tmp_path / "m")
+    assert f"the user (column 'user') in row 2 is {word!r} and all others are whole numbers; drop such rows" in said
+    path.write_text(f"user,winner,loser,note\n1,10,20,{word}\n2,10,{word},1\n")
+    assert "the loser (column 'loser') in row 1" in complaint("fit", path, "--out", tmp_path / "m")
+    path.write_text(f"user,winner,loser,note\n1,10,20,{word}\nann,10,30,1\n{word},20,30,2\n")
+    assert document("fit", path, "--out", tmp_path / "m")["users"] == 3
+
+
+def test_rows_of_nothing(votes, tmp_path):
+    """A row of empty fields is told by its ids, to fit and to evaluate."""
+    document("fit", votes, "--out", tmp_path / "m")
+    for header in ("user,winner,loser", "user,item,rating"):
+        path = tmp_path / "hole.csv"
+        path.write_text(f"{header}\na,x,1\n,,\n")
+        for command in (("fit", path, "--out", tmp_path / "m"), ("evaluate", tmp_path / "m", path)):
+            assert "in row 1 is empty; drop such rows" in complaint(*command)
+
+
 # -- text -------------------------------------------------------------------------------------------------------------
 
 

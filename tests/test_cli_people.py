@@ -104,7 +104,11 @@ def test_newcomers_of_whole_numbers(numbered):
     [
         ("user,winner,loser\na,item 1,item 2\nb,item 1,item 2\n", "has answers of 2 users (column 'user')"),
         ("winner,loser,tie\nitem 1,item 2,true\n", "has a column 'tie'"),
-        ("winner,beaten\nitem 1,item 2\n", "has no column 'loser'"),
+        (
+            "winner,beaten\nitem 1,item 2\n",
+            "has no column 'loser'; it has 'winner', 'beaten': call one of them 'loser'",
+        ),
+        ("winner,loser\nitem 1,\n", "the loser (column 'loser') in row 0 is empty"),
         ("winner,loser\nitem 1,item 99\n", "item 'item 99' was not in the training data"),
         ("winner,loser\nitem 1,item 1\n", "compares item 'item 1' with itself"),
     ],
@@ -181,6 +185,12 @@ def test_candidates(path, model, tmp_path):
         assert sorted(listed(newcomer["ranking"])) == sorted(some)
     (tmp_path / "list.txt").write_text("\n".join(some) + "\n")
     assert "put a line 'item' above it" in complaint("rank", path, "user 2", "--items-file", tmp_path / "list.txt")
+    (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
+    said = complaint("rank", path, "user 2", "--items-file", tmp_path / "odd.csv")
+    assert said.endswith("odd.csv' has no column 'item'; it has 'a', 'b': call one of them 'item'")
+    (tmp_path / "odd.csv").write_text("film,song\n1,2\n")
+    said = complaint("rank", path, "user 2", "--items-file", tmp_path / "odd.csv")
+    assert said.endswith("may both be the item; call one of them 'item'")
     assert "give one of them" in complaint("rank", path, "user 2", "--items-file", "x.csv", "--items", "item 1")
     assert "'item 99' was not in the training data" in complaint("rank", path, "user 2", "--items", "item 99")
     assert "--k is 4, but there are only 3 items" in complaint("recommend", path, "user 2", "--k", 4, "--items", *some)
@@ -262,6 +272,14 @@ def test_unknown_users_in_evaluation(path, model, votes, tmp_path):
     assert code == 0 and told["metrics"] == {"accuracy": expected} and told["skipped"] == 2
     assert err == "rather: 2 of 42 users are not known to the model and were skipped\n"
     assert re.search(r"skipped +2 users", run("evaluate", path, test, "--unknown", "skip")[1])
+
+
+def test_an_evaluation_of_strangers_alone(path, tmp_path):
+    """A file of which the model knows nobody is not judged, whatever is done about strangers."""
+    (tmp_path / "t.csv").write_text("user,winner,loser\nnobody,item 1,item 2\n")
+    for choice in ("everyone", "skip"):
+        said = complaint("evaluate", path, tmp_path / "t.csv", "--unknown", choice)
+        assert "the model knows none of the test users" in said
 
 
 # -- how sure ---------------------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def same(path, frame):
 def test_the_papers_split(ratings, parts):
     """--per-user and --min-test split as split_ratings does, with all columns, and say who was left out."""
     told = document("split", ratings, *parts, "--per-user", 5, "--min-test", 2, "--seed", 3)
-    expected = rather.split_ratings(RATINGS, per_user=5, min_test=2, seed=3, user="userId")
+    expected = rather.split_ratings(RATINGS, per_user=5, min_test=2, seed=3, user="userId", item="movieId")
     assert same(parts[1], expected.train) and same(parts[3], expected.test)
     assert told["left_out"] == {"rows": 3 + 4 + 5 + 6, "users": 4, "why": "fewer than 7 ratings"}
     assert told["users"] == {"all": 10, "train": 6, "test": 6} and told["rows"]["train"] == 30
@@ -51,7 +51,7 @@ def test_the_papers_split(ratings, parts):
 def test_a_share_of_every_users_rows(ratings, parts):
     """--test-share splits as split_clicks does, the same twice and otherwise with another seed."""
     told = document("split", ratings, *parts, "--test-share", 0.3, "--seed", 1)
-    expected = rather.split_clicks(RATINGS, test=0.3, seed=1, user="userId")
+    expected = rather.split_clicks(RATINGS, test=0.3, seed=1, user="userId", item="movieId")
     assert same(parts[1], expected.train) and same(parts[3], expected.test)
     assert told["left_out"] == {"rows": 0, "users": 0, "why": ""}
     document("split", ratings, *parts, "--test-share", 0.3, "--seed", 2, "--force")
@@ -68,6 +68,34 @@ def test_by_time(ratings, parts, by):
     document("split", ratings, *parts, "--time", "rating", "--test-share", 0.5, "--by", by, "--force")
     expected = rather.split_time(RATINGS, 0.5, "rating", "userId", by)
     assert same(parts[1], expected.train) and same(parts[3], expected.test)
+
+
+@pytest.mark.parametrize("how", [("--test-share", 0.3), ("--per-user", 2, "--min-test", 0), ("--time",)])
+def test_ratings_of_one_item_twice_are_refused(tmp_path, parts, how):
+    """What no fit would take is refused with the rows of the file it is in."""
+    path = tmp_path / "r.csv"
+    path.write_text("user,item,rating,timestamp\na,x,1,1\na,y,2,2\na,x,3,3\n")
+    assert "user 'a' has item 'x' twice (rows 0 and 2); keep one" in complaint("split", path, *parts, *how)
+
+
+@pytest.mark.parametrize("how", [("--test-share", 0.5), ("--time", "--test-share", 0.5)])
+def test_repeated_clicks_are_in_one_part(tmp_path, parts, how):
+    """Rows of one user and item go to the same part, whichever way the file is cut."""
+    path = tmp_path / "c.csv"
+    rows = "".join(f"{u},{i},{t * 4 + i}\n" for t in range(3) for u in range(3) for i in range(4))
+    path.write_text("user,item,timestamp\n" + rows)
+    told = document("split", path, *parts, *how)
+    train, test = (read_file(path) for path in (parts[1], parts[3]))
+    pairs = [set(zip(part["user"], part["item"], strict=True)) for part in (train, test)]
+    assert told["rows"] == {"all": 36, "train": 18, "test": 18} and not pairs[0] & pairs[1]
+
+
+def test_one_row_a_user_cannot_be_held_out(tmp_path, parts):
+    """Nobody is told to hold out more of what is one."""
+    path = tmp_path / "c.csv"
+    path.write_text("user,item\n1,1\n2,1\n2,1\n")
+    said = complaint("split", path, *parts, "--test-share", 0.5)
+    assert said.endswith("--test-share is 0.5, which holds nothing out: no user has more than one")
 
 
 def test_parquet_keeps_its_types(tmp_path):

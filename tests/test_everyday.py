@@ -96,6 +96,13 @@ def test_differences_are_of_the_same_people():
         rather.Mean.of([])
 
 
+def test_differences_are_of_one_metric():
+    """Tables of two metrics are not compared."""
+    one, other = (rather.Table({"user": np.arange(3), name: np.ones(3)}) for name in ("ndcg", "precision"))
+    with pytest.raises(InputError, match="one table is of ndcg and the other of precision"):
+        rather.Mean.difference(one, other)
+
+
 def test_means_and_their_parts(model):
     """A metric is the mean of what per_user=True lists, with its standard error; accuracy weighs by answers."""
     world = rather.simulate(n_users=30, n_items=12, rank=2, per_user=20, seed=3)
@@ -165,6 +172,22 @@ def test_others_models_with_ids_in_any_order():
         rather.ndcg(Other(), stars)
 
 
+def test_others_models_are_asked_in_their_own_kind_of_ids():
+    """The text "5" of a test and the 5 of another's model are one id, and the model is asked about 5."""
+
+    class Other:
+        users_, items_ = np.array([7, 8]), np.array([5, 6])
+
+        def score(self, users, items):
+            assert set(users) <= {7, 8}
+            return [{5: 2.0, 6: 1.0}.get(item, 0.0) for item in items]
+
+    stars = {"user": ["7", "7", "8"], "item": ["5", "6", "5"], "rating": [2, 1, 1]}
+    assert rather.pairwise_accuracy(Other(), Comparisons.from_ratings(stars)) == 1
+    assert rather.ndcg(Other(), stars) == 1
+    assert rather.precision(Other(), {"user": ["7"], "item": ["5"]}, k=1, items=["5", "6"]) == 1
+
+
 def test_unknown_items_are_counted_or_refused():
     """Test items that a model does not know are counted; where it knows none of them, that is no result."""
     model = model_of(SCORES)
@@ -173,7 +196,11 @@ def test_unknown_items_are_counted_or_refused():
     assert rather.pairwise_accuracy(model, Comparisons.from_ratings(stars)).unknown_items == 2
     assert rather.precision(model, stars, k=1).unknown_items == 2
     stars["item"] = ["X", "Z", "Y"]
-    for judge in (rather.ndcg, lambda m, f: rather.pairwise_accuracy(m, Comparisons.from_ratings(f))):
+    for judge in (
+        rather.ndcg,
+        lambda m, f: rather.pairwise_accuracy(m, Comparisons.from_ratings(f)),
+        lambda m, f: rather.precision(m, f, k=1),
+    ):
         with pytest.raises(InputError, match="none of the 3 test items, such as 'X'; its own are such as 'A'"):
             judge(model, stars)
 
@@ -186,6 +213,35 @@ def test_items_excluded_for_everybody(exclude):
     """exclude takes a list of items as well, as a newcomer's does."""
     table = model_of(SCORES).recommend(["u0", "u1"], k=4, exclude=exclude)
     assert table["item"].tolist() == ["B", "C", "D", "D", "C", "B"]
+
+
+@pytest.mark.parametrize("n", [1, 100])
+@pytest.mark.parametrize("unknown", ["error", "everyone"])
+def test_all_items_excluded_for_everybody(n, unknown):
+    """What is excluded for everybody is no candidate; where nothing is left, lists are empty."""
+    model, gone = model_of(SCORES), list("ABCD")
+    users = ["u0"] * n if unknown == "error" else [*["u0"] * n, "bob"]
+    assert len(model.recommend(users, k=4, exclude=gone, unknown=unknown)) == 0
+    assert len(model.fold_in([("A", "B")]).recommend(4, exclude=gone)) == 0
+    assert rather.precision(model, {"user": ["u0"], "item": ["A"]}, k=4, exclude=gone) == 0
+    other = type("Other", (Alphabetical,), {"items_": gone})()
+    assert rather.precision(other, {"user": ["u0"], "item": ["A"]}, k=4, exclude=gone) == 0
+
+
+def test_what_a_newcomer_may_exclude():
+    """Items, in a list or a table; what says other people's items is refused, and not taken for nothing."""
+    model = model_of(SCORES)
+    person = model.fold_in([("A", "B")])
+    first = person.recommend(2)
+    want = person.recommend(exclude=first["item"])["item"].tolist()
+    for gone in (first, first.columns, {"item": first["item"]}, pd.DataFrame(first.columns)):
+        assert person.recommend(exclude=gone)["item"].tolist() == want and len(want) == 2
+    votes = Comparisons.from_frame({"user": ["u0"], "winner": ["A"], "loser": ["B"]})
+    for gone in (model.recommend("u0", k=1), {"user": ["me"], "item": ["A"]}, votes):
+        with pytest.raises(InputError, match="a newcomer is none of them"):
+            person.recommend(exclude=gone)
+    with pytest.raises(InputError, match="of type int"):
+        person.recommend(exclude=5)
 
 
 def test_candidates():
@@ -206,6 +262,8 @@ def test_candidates():
         model.recommend("u0", exclude={"user": ["u0"], "item": ["Z"]})
     shown = model.recommend("u0", k=1)
     assert model.recommend("u0", exclude=shown)["item"].tolist() == ["B", "C", "D"]  # tables of ours, too
+    with pytest.raises(InputError, match="none of the users to exclude for, such as 'bob'"):
+        model.recommend("u0", exclude={"user": ["bob"], "item": ["A"]})
     with pytest.raises(InputError, match="'Z'"):
         model.rank("u0", items=["Z"])
 
@@ -216,7 +274,7 @@ def test_precision_among_candidates(own):
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(8, 10))
     model = model_of(scores, seen=[(u, u) for u in range(8)])
-    items = ["J", "C", "A", "G", "never"] if own else ["J", "C", "A", "G"]
+    items = ["J", "C", "A", "G"]
     judged = model if own else type("Other", (), {"score": lambda self, users, items: model.score(users, items)})()
     gone = {"user": ["u1", "u2", "u2"], "item": ["C", "J", "B"]}
     test = {"user": [f"u{u}" for u in range(8) for _ in range(3)], "item": list(rng.choice(list("ABCDEFGHIJ"), 24))}
@@ -226,6 +284,9 @@ def test_precision_among_candidates(own):
         best = [item for item in model.rank(user)["item"].tolist() if item in set(items) - left][:2]
         hits.append(len(set(best) & {i for u, i in zip(test["user"], test["item"], strict=True) if u == user}) / 2)
     assert rather.precision(judged, test, k=2, items=items, exclude=gone) == pytest.approx(np.mean(hits))
+    judged = model if own else type("Other", (Alphabetical,), {"items_": model.items_})()
+    with pytest.raises(InputError, match="'never' was not in the training data"):
+        rather.precision(judged, test, k=2, items=[*items, "never"])
 
 
 # -- names ------------------------------------------------------------------------------------------------------------

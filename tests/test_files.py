@@ -143,6 +143,28 @@ def test_permissions_follow_the_umask(model, tmp_path, umask, mode):
     assert (tmp_path / "m.rather").stat().st_mode & 0o777 == mode
 
 
+def test_the_parameters_of_the_fit_are_saved(world, tmp_path):
+    """What set_params said since is not the fitted model's, nor that of a loaded one that is saved again."""
+    path = tmp_path / "m.rather"
+    model = AltSVM(rank=2, max_iter=3, seed=7).fit(world.comparisons)
+    for _ in range(2):
+        model.set_params(rank=9, seed=1).save(path)
+        model = rather.load(path)
+        assert (model.get_params()["rank"], model.seed) == (2, 7)
+
+
+def test_a_file_that_may_not_be_read(saved, tmp_path, monkeypatch):
+    """A model that the operating system keeps from us is not called damaged."""
+    (tmp_path / "m.rather").write_bytes(saved)
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(FileError, match=r"cannot read the model file '.*m.rather': Permission denied$"):
+        rather.load(tmp_path / "m.rather")
+
+
 def test_saving_again_replaces(model, tmp_path):
     """A second save under the same name is what is loaded afterwards."""
     path = tmp_path / "m.rather"

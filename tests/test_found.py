@@ -1,7 +1,10 @@
 """What fuzzing and review found, once each: it does not come back."""
 
 import json
+import os
 import struct
+import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +12,9 @@ import pytest
 
 import rather
 from rather import BPR, SGD, AltSVM, CofiRank, Comparisons, FileError, InputError
+from rather.data.whole_files import ABANDONED, LEFTOVER, destination, written_whole
+from rather.solving.spectrum import sure_norm
+from shell import complaint
 
 
 def test_ratings_too_small_for_a_gain():
@@ -93,5 +99,106 @@ def test_files_keep_links_and_permissions(tmp_path):
     assert link.is_symlink() and real.stat().st_mode & 0o777 == 0o600 and rather.load(link).users_.tolist()
     real.chmod(0o444)
     with pytest.raises(FileError, match="read-only"):
+        destination(link)
+    with pytest.raises(FileError, match="read-only"):
         model.save(real)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "real"]
+
+
+def test_what_replaces_a_private_file_is_private(tmp_path):
+    """What is being written in the place of a file that only its owner reads is only theirs to read, too."""
+    path = tmp_path / "private"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    with written_whole(path) as f:
+        (unfinished,) = tmp_path.glob(f".*{LEFTOVER}")
+        assert unfinished.stat().st_mode & 0o077 == 0
+        f.write(b"new")
+    assert path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_a_kill_leaves_goes_when_it_is_old(tmp_path):
+    """A leftover younger than an hour may be of someone who is writing; an older one goes with the next write."""
+    path = tmp_path / "file"
+    with written_whole(path) as f:
+        (unfinished,) = tmp_path.glob(f".*{LEFTOVER}")
+    stem = unfinished.name.split(".")[1]
+    young, old = (tmp_path / f".{stem}.{name}{LEFTOVER}" for name in ("young", "old"))
+    for leftover, age in ((young, ABANDONED - 60), (old, ABANDONED + 60)):
+        leftover.write_bytes(b"half")
+        os.utime(leftover, (time.time() - age,) * 2)
+    with written_whole(path) as f:
+        f.write(b"whole")
+    assert young.exists() and not old.exists() and path.read_bytes() == b"whole"
+
+
+def test_ridges_within_single_precision():
+    """A reg or bias that single precision takes for 0 is refused; minute weights, whose rule says less, calibrate."""
+    votes = rather.simulate(20, 10, per_user=8).comparisons
+    for given in ({"reg": 1e-50}, {"bias": 1e-50}, {"reg": 1e-50, "solver": "sdca"}):
+        with pytest.raises(InputError, match="it must be a number at least 1e-30 and at most"):
+            AltSVM(rank=2, **given).fit(votes)
+    assert np.isfinite(AltSVM(rank=2, bias=1e-30).fit(votes).certificate().sure_bound)
+    table = {**votes.to_frame("dict"), "weight": np.full(len(votes), 1e-35)}
+    minute = AltSVM(rank=2).fit(Comparisons.from_frame(table, weight="weight"))
+    assert minute.reg_ < 1e-30 and minute.calibrate().slope_ is not None
+
+
+@pytest.mark.parametrize("rank", [1, 3, 30])
+def test_a_sure_norm_of_low_rank(rank):
+    """Lanczos has spanned a space of few dimensions after as many steps: the norm is then known, with no margin."""
+    rng = np.random.default_rng(rank)
+    left, right = (np.linalg.qr(rng.standard_normal((n, rank)))[0] for n in (300, 200))
+    matrix = left * np.geomspace(5.0, 0.01, rank) @ right.T
+    assert sure_norm(matrix, 5.0) == pytest.approx(5.0, rel=1e-9)
+    assert sure_norm(np.zeros((300, 200)), 0.0) == 0
+
+
+def test_the_memory_of_dual_variables(monkeypatch):
+    """sdca asks for its duals and for the copy that says what is left to gain."""
+    votes = rather.simulate(20, 10, per_user=8).comparisons
+    monkeypatch.setattr("rather.memory.available", lambda: 11 * len(votes))
+    with pytest.raises(InputError, match="use solver='newton'"):
+        AltSVM(rank=2, solver="sdca").fit(votes)
+
+
+def test_a_hinge_that_says_it_converged(tmp_path):
+    """What the smoothing of a hinge hides is left to gain too; a fit that was killed while it is tightened goes on."""
+    votes = rather.simulate(100, 30, rank=2, per_user=40, seed=0).comparisons
+    params = {"rank": 3, "loss": "hinge", "tol": 1e-4, "n_threads": 1, "exposure": False}
+    whole = AltSVM(**params, max_iter=60).fit(votes)
+    best = AltSVM(**{**params, "tol": 0.0}, max_iter=300).fit(votes)
+    assert whole.converged_ and not best.converged_ and best.history_[-1]["gap"] > 1e-3
+    least = min(record["objective"] for record in best.history_)
+    assert whole.history_[-1]["objective"] < (1 + 1e-4) * least
+    kept = tmp_path / "checkpoint"
+    AltSVM(**params, max_iter=len(whole.history_) - 2, checkpoint=kept).fit(votes)
+    again = AltSVM(**params, max_iter=60, checkpoint=kept).fit(votes)
+    assert again.user_factors_.tobytes() == whole.user_factors_.tobytes()
+    assert [r["gap"] for r in again.history_] == [r["gap"] for r in whole.history_]
+
+
+def test_links_are_followed_before_any_work(tmp_path, monkeypatch):
+    """Where a link leads is asked beforehand: a missing folder, one that may not be written to, and back to itself."""
+    model = AltSVM(rank=2).fit(rather.simulate(20, 10, per_user=8).comparisons)
+    lost, loop, locked = (tmp_path / name for name in ("lost", "loop", "locked"))
+    lost.symlink_to(tmp_path / "nowhere" / "m")
+    loop.symlink_to(loop)
+    (tmp_path / "closed").mkdir()
+    locked.symlink_to(tmp_path / "closed" / "m")
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "closed" and access(path, mode))
+    cases = (
+        (lost, "there is no folder '.*nowhere'"),
+        (loop, "leads back to itself"),
+        (locked, "closed' may not be written"),
+    )
+    for link, said in cases:
+        for attempt in (model.save, destination):
+            with pytest.raises(FileError, match=said):
+                attempt(link)
+        assert link.is_symlink()
+    votes = tmp_path / "votes.csv"
+    votes.write_text("user,winner,loser\na,x,y\n")
+    assert "leads back to itself" in complaint("fit", votes, "--out", loop)
+    assert "there is no file" in complaint("fit", loop, "--out", tmp_path / "m")

@@ -1,6 +1,7 @@
 """Frames and files of every kind give the same columns, and keep their kind."""
 
 import gzip
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from rather import InputError
 from rather.data import frames, table_files
 
 TABLE = {"user": ["ann", "bob", "ann"], "n": [3, 1, 2], "share": [0.5, -1.0, 2.0]}
@@ -125,3 +127,47 @@ def test_parquet(tmp_path):
     pyarrow.parquet.write_table(pa.table(TABLE), tmp_path / "t.parquet")
     got = table_files.read_file(tmp_path / "t.parquet")
     assert frames.kind_of(got) == "pyarrow" and got.to_pydict() == TABLE
+
+
+@pytest.mark.parametrize(
+    "ascending",
+    [
+        ["1700000000.1234567891", "1700000000.1234567892", "1700000001"],
+        ["2024-02-29 12:00:00.123456788", "2024-02-29T12:00:00.123456789Z", "2024-02-29 13:00:01.5+01:00"],
+        ["2024-02-29", "2024-02-29 00:00:00.000000001", "20240229T000000.1"],
+        [Decimal("0.12345678901234567890"), Decimal("0.12345678901234567891"), Decimal(1)],
+        [2**53, 2**53 + 1, 2.0**54],
+        [2**63 - 1, 2**63, 2**64],
+        [-1, 2**63, 2**63 + 1],
+        [pd.Timestamp("2024-02-29 12:00:00.000000001", tz="UTC"), pd.Timestamp("2024-02-29T12:00:00.000000002Z")],
+        [np.datetime64("2024-02-29T12:00:00.000000001"), np.datetime64("2024-02-29T12:00:00.000000002")],
+        ["-1e-400", "0", "1e400"],
+    ],
+    ids=str,
+)
+def test_times_to_their_last_digit(ascending):
+    """Times that differ in their last digit are in their order, however they are written."""
+    for column in (ascending, ascending[::-1]):
+        order = np.argsort(frames.times(column, "the time"), kind="stable")
+        assert [column[k] for k in order] == ascending
+
+
+@pytest.mark.parametrize(
+    "text", ["2024-02-29 12:00:00.0000000001", "2024-02-29 12:00.5", "sNaN", "nan", "-inf", "", "2024-02-30", "z"]
+)
+def test_times_that_are_none(text):
+    """A tenth digit of a second, what is not finite and what is no time are refused, not rounded."""
+    with pytest.raises(InputError, match="must be a number, or a date or time"):
+        frames.times([text, "2024-02-29"], "the time")
+
+
+def test_a_packed_file_that_unpacks_to_too_much(tmp_path, monkeypatch):
+    """A small .gz of endless text is refused as soon as it is more than fits, not read to its end."""
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(b"user,item\n" + b"a,b\n" * 10_000_000, 1))
+    monkeypatch.setattr("rather.memory.available", lambda: 2**25)
+    read, real = [], gzip.GzipFile.read
+    monkeypatch.setattr(gzip.GzipFile, "read", lambda f, size=-1: read.append(size) or real(f, size))
+    with pytest.raises(InputError, match="are free; leave out columns or rows"):
+        table_files.read_file(path)
+    assert path.stat().st_size < 2**20 and read == [table_files.PIECE]

@@ -78,6 +78,14 @@ def test_ndcg_of_unseen_items():
         assert rather.ndcg(model, ratings, k=5) == pytest.approx(expected, rel=1e-12)
 
 
+def test_a_rating_twice_is_refused(model):
+    """NDCG refuses a user's item twice, as accuracy does, instead of counting it twice."""
+    rows = {"user": ["u1", "u2", "u1"], "item": ["A", "A", "A"], "rating": [1, 2, 3]}
+    for judge in (lambda: rather.ndcg(model, rows), lambda: Comparisons.from_ratings(rows)):
+        with pytest.raises(rather.InputError, match=r"user 'u1' has item 'A' twice \(rows 0 and 2\); keep one"):
+            judge()
+
+
 def test_ndcg_ignores_users_without_gain():
     """A user all of whose ratings have gain 0 does not count; the best order has NDCG 1."""
     model = model_of([[2, 1], [1, 2]])
@@ -128,6 +136,13 @@ def test_precision_from_clicks():
     assert rather.precision(model, clicks, k=2, exclude="seen") == (1 / 2 + 0) / 2
     assert rather.precision(model, test, k=2, exclude=train) == (1 / 2 + 0) / 2
     assert rather.precision(model, test, k=4) == (2 / 4 + 1 / 4) / 2
+
+
+def test_repeated_clicks_count_once(model):
+    """A test click that is there twice is one relevant item."""
+    clicks = {"user": ["u1", "u1", "u2"], "item": ["A", "B", "C"]}
+    twice = {name: column * 2 for name, column in clicks.items()}
+    assert rather.precision(model, twice, k=3) == rather.precision(model, clicks, k=3)
 
 
 def test_precision_counts_unseen_items_as_missed():

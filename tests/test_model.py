@@ -1,5 +1,7 @@
 """What a fitted model says: its scores, lists, probabilities and newcomers agree with its factors and each other."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from handmade import model_of
-from rather import AltSVM, Comparisons, simulate
+from rather import AltSVM, Comparisons, InputError, simulate
 from rather.data.ids import Vocabulary
 from rather.native import factor
 
@@ -225,6 +227,24 @@ def test_answers_pull_towards_the_winner(model):
         assert repr(after) == "Person: 3 answers" and after.answers == [(winner, loser)] * 3
 
 
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pa.table], ids=lambda m: m.__module__)
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ({"user": ["ann", "bob"]}, r"answers of 2 users \(column 'user'\)"),
+        ({"tie": [True, False]}, "has a column 'tie', which answers have not"),
+        ({"weight": [1.0, 2.0]}, "has a column 'weight', which answers have not"),
+    ],
+)
+def test_a_table_of_answers_is_one_persons_plain_answers(model, make, column, said):
+    """Several people's answers, ties and weights are refused rather than read as something else."""
+    answers = {"winner": ["item 1", "item 2"], "loser": ["item 3", "item 3"]}
+    with pytest.raises(InputError, match=said):
+        model.fold_in(make(answers | column))
+    person = model.fold_in(make(answers | {"user": ["ann", "ann"]}))
+    assert person.answers == [("item 1", "item 3"), ("item 2", "item 3")]
+
+
 def test_the_order_of_answers_does_not_matter(model):
     """A newcomer is the same whichever answer came first."""
     answers = [("item 1", "item 2"), ("item 3", "item 1"), ["item 4", "item 2"]]
@@ -271,6 +291,18 @@ def test_relabelling_relabels_the_scores(world):
     expected = [one.score(u, one.items_) for u in one.users_]
     got = [other.score(u[::-1], [j[::-1] for j in one.items_]) for u in one.users_]
     np.testing.assert_allclose(got, expected, atol=1e-3 * np.abs(expected).max())
+
+
+def test_what_is_handed_out_cannot_be_written_to(world, model):
+    """Ids and factors are the model's own, and numpy refuses to change them."""
+    person = model.fold_in([("item 1", "item 2")])
+    given = [world.comparisons.users, world.comparisons.items, model.users_, model.items_, person.factors]
+    for array in (*given, model.user_factors_, model.item_factors_, model.item_bias_):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[1]
+    assert np.shares_memory(model.user_factors_, model.U_)  # and nothing was copied
+    with pytest.raises(ValueError, match="read-only"):
+        pickle.loads(pickle.dumps(model)).users_[0] = "nobody"  # numpy forgets that they were read-only
 
 
 def test_a_model_says_what_it_is_missing():

@@ -88,6 +88,28 @@ def test_clicks_split(ratings, kind, share, held):
     assert type(train) is type(test) is type(frame)
 
 
+def test_repeated_rows_do_not_leak(ratings):
+    """A user's item is in one part: repeated clicks count once, a rating twice is refused, by time the first counts."""
+    twice = {name: column * 2 for name, column in ratings.items()}
+    whole = len(ratings["user"])
+    once, again = rather.split_clicks(ratings, 0.3, seed=4), rather.split_clicks(twice, 0.3, seed=4)
+    for part, repeated in zip(once, again, strict=True):
+        assert rows_of(repeated) == rows_of(part) * 2
+    with pytest.raises(rather.InputError, match=r"user 'few' has item 0 twice \(rows 14 and 47\); keep one"):
+        rather.split_ratings(twice, per_user=4, min_test=3)
+    for by in ("everyone", "user"):
+        train, test = rather.split_time({**twice, "timestamp": range(2 * whole)}, test=0.5, by=by)
+        assert sorted(rows_of(train)) == sorted(rows_of(train)[: len(train["user"]) // 2] * 2)
+        assert not set(rows_of(train)) & set(rows_of(test))
+
+
+def test_menus_stay_whole_in_time():
+    """A menu goes where its first row goes, though its items are in other menus too."""
+    table = {"user": [1] * 6, "menu": [1, 1, 2, 2, 3, 3], "item": list("ABACAB"), "timestamp": [1, 2, 3, 4, 4, 5]}
+    train, test = rather.split_time(table, test=0.5)
+    assert set(train["menu"]) == {1, 2} and test["menu"] == [3, 3]
+
+
 @pytest.mark.data
 @pytest.mark.parametrize(("per_user", "users"), [(20, 5289), (50, 3938), (100, 2711)])
 def test_users_of_movielens_1m(data, per_user, users):

@@ -8,6 +8,7 @@ import pytest
 
 import rather
 from rather import ESTIMATORS, AltSVM, Comparisons, Convex, Global, InputError
+from rather.models.state import Stateful
 from rather.testing import small_data
 
 SEES = {"Differences": "ratings", "CofiRank": "ratings", "LCR": "ratings", "RobiRank": "clicks"}
@@ -40,6 +41,18 @@ def other_ids(comparisons, n=17):
     frame = comparisons.to_frame("dict")
     rows = np.isin(frame["user"], keep["user"])
     return Comparisons.from_frame({name: [f"other {v}" for v in column[rows]] for name, column in frame.items()})
+
+
+def press_in_round(monkeypatch, name, n):
+    """Ctrl-C when the n-th round is about to be published."""
+    real = ESTIMATORS[name]._publish
+
+    def press(self):
+        if len(self.history_) == n:
+            raise KeyboardInterrupt
+        return real(self)
+
+    monkeypatch.setattr(ESTIMATORS[name], "_publish", press)
 
 
 class Boom(Exception):
@@ -86,14 +99,7 @@ def test_an_interrupt_keeps_whole_rounds(name, monkeypatch):
     data = small_data(SEES.get(name, "votes"))
     states = {}
     small(name, tol=0.0, callback=lambda model, record: states.update({record["round"]: answers(model)})).fit(data)
-    real = ESTIMATORS[name]._publish
-
-    def press(self):
-        if len(self.history_) == 3:  # the factors are those of the third round by now
-            raise KeyboardInterrupt
-        return real(self)
-
-    monkeypatch.setattr(ESTIMATORS[name], "_publish", press)
+    press_in_round(monkeypatch, name, 3)  # whose factors are there by then
     model = small(name, tol=0.0)
     with pytest.warns(UserWarning, match="after 2 rounds"):
         model.fit(data)
@@ -248,3 +254,84 @@ def test_what_others_hang_on_a_model_stays():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert model.reg_ == 5.0
+
+
+def test_every_round_has_a_slope_of_its_own():
+    """A callback that asks for a probability in round one does not settle the slope of the rounds to come."""
+    votes = small_data("votes")
+    want = small("AltSVM", tol=0.0).fit(votes).calibrate().slope_
+    slopes = []
+
+    def ask(model, record):
+        model.probability(model.users_[0], *model.items_[:2])
+        slopes.append(model.slope_)
+
+    model = small("AltSVM", tol=0.0, callback=ask).fit(votes)
+    assert model.slope_ is None and model.calibrate().slope_ == want and len(slopes) == 4
+
+
+@pytest.mark.parametrize("name", ["AltSVM", "Global"])
+def test_states_do_not_hold_their_predecessors(name, monkeypatch):
+    """What a warm start begins from is no part of the state, after a round or an interrupt: states form no chain."""
+    model = small(name, tol=0.0, warm_start=True, max_iter=3)
+    model.set_params(callback=lambda now, _: parts.append(set(now.__dict__)))
+    for _ in range(2):
+        parts = []
+        model.fit(small_data("votes"))
+        assert not any("_last" in names or "_model" in names for names in (*parts, model.__dict__))
+    press_in_round(monkeypatch, name, 2)
+    with pytest.warns(UserWarning, match="after 1 round"):
+        model.fit(small_data("votes"))
+    assert "_last" not in model.__dict__ and model.interrupted_
+
+
+@pytest.mark.parametrize("kind", [lambda **how: AltSVM(rank="auto", **how), Convex])
+def test_an_interrupt_after_the_last_round_keeps_it(kind, monkeypatch):
+    """Ctrl-C while the columns that hold nothing are dropped ends the fit with the rounds it has made, or raises."""
+    votes = small_data("votes")
+
+    def press(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rather.solving.growth.Growing.trim", press)
+    with pytest.warns(UserWarning, match="after 2 rounds"):
+        model = kind(max_iter=2, tol=0.0, n_threads=1).fit(votes)
+    assert model.interrupted_ and len(model.history_) == 2 and np.isfinite(model.certificate().objective)
+    model = kind(max_iter=2, tol=0.0, n_threads=1, on_interrupt="raise")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(votes)
+    assert model.interrupted_ and len(model.history_) == 2
+
+
+def test_warnings_as_errors_keep_the_rounds_of_an_interrupted_fit(monkeypatch):
+    """The warning is then an error, and the rounds that it is about are the model's all the same."""
+    press_in_round(monkeypatch, "AltSVM", 3)
+    model = small("AltSVM", tol=0.0)
+    with warnings.catch_warnings(), pytest.raises(UserWarning, match="after 2 rounds"):
+        warnings.simplefilter("error")
+        model.fit(small_data("votes"))
+    assert model.interrupted_ and len(model.history_) == 2
+
+
+def test_an_interrupt_of_a_resumed_fit_keeps_what_was_resumed(tmp_path, monkeypatch):
+    """Ctrl-C in the first round after a checkpoint leaves the model of the checkpoint, and says how many rounds it is.
+
+    Where the checkpoint has more rounds than are asked for, a warning says so.
+    """
+    votes = small_data("votes")
+    path = tmp_path / "checkpoint"
+    want = answers(small("AltSVM", tol=0.0, max_iter=2, checkpoint=path).fit(votes))
+    monkeypatch.setattr("rather.solving.newton.Newton.round", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+    model = small("AltSVM", tol=0.0, checkpoint=path)
+    with pytest.warns(UserWarning, match="after 2 rounds"):
+        model.fit(votes)
+    assert answers(model) == want and model.interrupted_
+    with pytest.warns(UserWarning, match="has 2 rounds already, more than max_iter=1"):
+        assert answers(small("AltSVM", max_iter=1, tol=0.0, checkpoint=path).fit(votes)) == want
+
+
+def test_what_a_model_keeps_is_read_at_one_moment():
+    """A state that is put in place between two looks at the model is not taken for something hung on it."""
+    moments = iter([{"p": 1, "a_": 2, "_state_names": {"a_"}}, {"p": 1, "b_": 3, "_state_names": {"b_"}}])
+    watched = type("Watched", (Stateful,), {"__dict__": property(lambda self: next(moments))})()
+    assert watched._kept() == {"p": 1}

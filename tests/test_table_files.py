@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -166,6 +167,27 @@ def test_all_tables_are_written_or_none(tmp_path, monkeypatch):
     with pytest.raises(FileError, match="No space left"):
         table_files.write_tables({tmp_path / f"{n}.csv": {n: np.array([1])} for n in ("first", "second")})
     assert not list(tmp_path.iterdir())
+
+
+def test_the_file_that_fails_is_named(tmp_path, monkeypatch):
+    """Of two files the one whose disk is full is named, whichever it is."""
+    for broken in ("a.csv", "b.csv"):
+
+        def full(f, columns, broken=broken):
+            if columns["name"][0] == broken:
+                raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(table_files, "_write_csv", full)
+        with pytest.raises(FileError, match=f"cannot write '.*{broken}': No space left"):
+            table_files.write_tables({tmp_path / name: {"name": [name]} for name in ("a.csv", "b.csv")})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_parquet_file_with_a_column_twice(tmp_path):
+    """Which of the two is meant cannot be said, so one must be renamed."""
+    pq.write_table(pa.table([[1], [2]], names=["user", "user"]), tmp_path / "t.parquet")
+    with pytest.raises(FileError, match=r"t.parquet' has the column 'user' twice; rename one of the columns"):
+        table_files.read_file(tmp_path / "t.parquet")
 
 
 def test_devices_are_not_replaced():

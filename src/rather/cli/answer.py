@@ -29,19 +29,25 @@ def facts(console: Console, rows: dict[str, str]) -> None:
 
 def table(console: Console, records: list[Document], names: Sequence[str]) -> None:
     """Records as rows under a heading."""
+    from rich.segment import Segment, Segments
     from rich.table import Table
 
     right = {name: name == "rank" or name in DIGITS for name in names}
-    rows = [[f"{record[name]:.4f}" if name in DIGITS else str(record[name]) for name in names] for record in records]
-    if len(rows) > LONG:  # which would take seconds to fold and colour
-        widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-        for row in [list(names), *rows]:
-            cells = zip(row, widths, right.values(), strict=True)
-            console.out("  ".join(cell.rjust(w) if is_right else cell.ljust(w) for cell, w, is_right in cells).rstrip())
+    columns = {name: [f"{r[name]:.4f}" if name in DIGITS else str(r[name]) for r in records] for name in names}
+    if len(records) > LONG:  # which would take seconds to fold and colour
+        padded = [_padded([name, *column], right[name]) for name, column in columns.items()]
+        text = "".join(f"{'  '.join(row)}\n" for row in zip(*padded, strict=True))
+        console.print(Segments([Segment(text)]), crop=False, end="")
         return
     shown = Table(box=None, padding=(0, 2, 0, 0))
     for name in names:
         shown.add_column(name, justify="right" if right[name] else "left", overflow="fold")
-    for row in rows:
+    for row in zip(*columns.values(), strict=True):
         shown.add_row(*row)
     console.print(shown)
+
+
+def _padded(cells: list[str], right: bool) -> list[str]:
+    """Cells of one width."""
+    width = max(map(len, cells))
+    return [cell.rjust(width) if right else cell.ljust(width) for cell in cells]

@@ -9,7 +9,8 @@ from ..data import frames
 from ..data.ids import as_ids
 from ..errors import InputError
 from ..estimators import ESTIMATORS
-from .ids import as_text, different, is_text, of_one_kind, typed
+from ..models.newcomers import check_answers
+from .ids import as_text, is_text, of_one_kind, typed
 from .inputs import add_csv, read_table, shown
 from .roles import candidates, the_column
 
@@ -48,13 +49,8 @@ def newcomer(model: Any, options: argparse.Namespace) -> Any:
 def _answers(model: Any, options: argparse.Namespace) -> list[tuple[Any, Any]]:
     frame, file = read_table(options.answers, options), shown(options.answers)
     present = frames.names_in(frame)
-    for role in ("weight", "tie"):
-        if role in present:
-            raise InputError(f"{file} has a column {role!r}, which answers have not; leave such rows and it out")
-    for user in candidates("user", present, {})[:1]:
-        if (n := len(different(frame, user))) > 1:
-            raise InputError(f"{file} has answers of {n:,} users (column {user!r}); give one person's alone")
-    columns = {role: the_column(role, present, {}, file) for role in ("winner", "loser")}
+    check_answers(frame, file, next(iter(candidates("user", present, {})), None))
+    columns = {role: the_column(role, present, {}, file, option=False) for role in ("winner", "loser")}
     got = frames.columns(of_one_kind(frame, *columns.values()), columns)
     sides = (as_ids(got[role], f"the {role} (column {columns[role]!r})") for role in columns)
     winner, loser = (as_text(ids).tolist() if is_text(model.items_) else ids.tolist() for ids in sides)
@@ -71,7 +67,7 @@ def items(model: Any, options: argparse.Namespace) -> Any:
         return None
     frame, file = read_table(options.items_file, options), shown(options.items_file)
     present = frames.names_in(frame)
-    name = present[0] if len(present) == 1 else the_column("item", present, {}, file)
+    name = present[0] if len(present) == 1 else the_column("item", present, {}, file, option=False)
     if (name if is_text(model.items_) else name.lstrip("-")) in map(str, model.items_.tolist()):
         raise InputError(f"the first line of {file} is {name!r}, an item of the model; put a line 'item' above it")
     return frames.columns(frame, {"item": name})["item"]

@@ -41,6 +41,8 @@ def evaluate(options: argparse.Namespace) -> Answer:
     user = source.columns["user"]
     everybody = np.array([EVERYONE], dtype=object) if user is None else different(source.frame, user)
     strangers = find(model, everybody, options.unknown, ADVICE)
+    if strangers.unknown == strangers.of:
+        raise InputError("the model knows none of the test users; is it the model for these data?")
     judge = Judge(model, source, options)
     with counted():
         means = {judge.name_of(metric): judge.value(metric) for metric in metrics}

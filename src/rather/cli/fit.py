@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from .answer import Answer
 
+PARTIAL = ".partial"  # added to the name of a model that is there already, until the new one is whole
 SETTINGS = ("keep", "per_user", "unseen")
 FIXED_ROUNDS = ("BPR", "RobiRank")  # whose objective is sampled: they stop at --max-iter
 PARAMETERS = (
@@ -27,8 +29,12 @@ PARAMETERS = (
 
 
 def fit(options: argparse.Namespace) -> Answer:
-    check_different("the data, the model and the checkpoint", (options.file, options.out, options.checkpoint))
-    check_model(options.out, options.force)
+    # A file that is there stays until there is a whole model to take its place.
+    places = (options.out, f"{options.out}{PARTIAL}") if Path(options.out).exists() else (options.out,)
+    check_different("the data, the model and the checkpoint", (options.file, *places, options.checkpoint))
+    for place in places:
+        check_model(place, options.force)
+    resumed = options.checkpoint is not None and Path(options.checkpoint).exists()
     source = read_source(options)
     settings = {name: getattr(options, name) for name in SETTINGS if getattr(options, name) is not None}
     for name in settings:
@@ -46,20 +52,25 @@ def fit(options: argparse.Namespace) -> Answer:
         warnings.filterwarnings("ignore", message="fit interrupted")  # said below, in one line
         model.fit(comparisons)
     rounds = len(model.history_)
-    model.save(options.out)  # before the slope of probabilities is found, which takes about another fit
-    if not model.interrupted_:
+    model.save(places[-1])  # before the slope of probabilities is found, which takes about another fit
+    try:
+        if model.interrupted_:
+            raise KeyboardInterrupt
         model.calibrate().save(options.out)
-    else:
+    except KeyboardInterrupt:
+        kept = f" ({options.out} is as it was)" if len(places) > 1 else ""
         resume = "run the same command to go on" if options.checkpoint else "--checkpoint would let it go on"
         raise KeyboardInterrupt(
-            f"interrupted; the model of {rounds} rounds is saved to {options.out}, without probabilities; {resume}"
-        )
+            f"interrupted; the model of {rounds} rounds is saved to {places[-1]}{kept}, without probabilities; {resume}"
+        ) from None
+    for place in places[1:]:
+        Path(place).unlink(missing_ok=True)
     return source.about | {
         "users": comparisons.n_users, "items": comparisons.n_items, "comparisons": len(comparisons),
         "model": options.model, "reg": getattr(model, "reg_", None), "rounds": rounds,
         "converged": model.converged_, "gap": model.history_[-1]["gap"],
         "rank": getattr(model, "rank_", None), "exposure": getattr(model, "exposure_", False),
-        "seconds": time.perf_counter() - began, "out": options.out,
+        "seconds": time.perf_counter() - began, "out": options.out, "resumed": options.checkpoint if resumed else None,
     }, _show  # fmt: skip
 
 
@@ -84,6 +95,7 @@ def _show(document: Document, console: Console) -> None:
     facts(console, {
         "data": as_read(document),
         "comparisons": size,
+        **({} if document["resumed"] is None else {"resumed": f"from {document['resumed']}, not from the start"}),
         "fit": f"{document['model']}, {rounds}, {stopped} (gap {document['gap']:.1e}{reg}{rank}{exposed})",
         "saved": document["out"],
     })  # fmt: skip

@@ -122,7 +122,12 @@ def _demo(parser: Parser) -> None:
 
 def _fit(parser: Parser) -> None:
     add_file(parser)
-    parser.add_argument("--out", required=True, metavar="MODEL", help="file to save the model to; replaces a model")
+    parser.add_argument(
+        "--out",
+        required=True,
+        metavar="MODEL",
+        help="file to save the model to; replaces a model once whole, till then MODEL.partial",
+    )
     add_force(parser)
     parser.add_argument("--keep", choices=("all", "largest-gap"), help="which pairs of ratings to use (all)")
     parser.add_argument("--unseen", type=int, metavar="N", help="items to compare clicks with (1/4, at most 1000)")
@@ -173,7 +178,9 @@ def _split(parser: Parser) -> None:
     how.add_argument(
         "--min-test", type=int, metavar="M", help=f"and users with fewer than N + M ratings are left out ({MIN_TEST})"
     )
-    how.add_argument("--test-share", type=float, metavar="X", help="share of each user's rows to test on, at random")
+    how.add_argument(
+        "--test-share", type=float, metavar="X", help="share of each user's rows (menus, items) to test on, at random"
+    )
     how.add_argument(
         "--time",
         nargs="?",

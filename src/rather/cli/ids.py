@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from ..data import frames
 from ..data.ids import INTEGER, Ids, as_ids, factorize, quoted
 from ..errors import InputError
+
+MISSING = frozenset(("NaN", "nan", "NAN", "NA", "N/A", "n/a", "<NA>", "NULL", "null", "None", "none", "NaT"))
 
 
 def is_text(ids: Ids) -> bool:
@@ -49,6 +52,25 @@ def different(frame: Any, column: str) -> Ids:
     """The different ids of a table's user column."""
     ids = as_ids(frames.columns(frame, {"user": column})["user"], f"the user (column {column!r})")
     return factorize([ids], "user")[0]
+
+
+def check_complete(frame: Any, columns: Mapping[str, str | None]) -> None:
+    """Refuse a column of ids of CSV that is all whole numbers but for words that stand for what is missing."""
+    if not isinstance(frame, dict):
+        return
+    for role in ("user", "winner", "loser", "item", "menu"):
+        name = columns.get(role)
+        if name is None or not is_text(frame[name]):
+            continue
+        fields = frame[name].tolist()
+        every = set(fields)
+        others = every - MISSING
+        if others and others != every and all(map(INTEGER.fullmatch, others)):
+            row = next(row for row, field in enumerate(fields) if field in MISSING)
+            raise InputError(
+                f"the {role} (column {name!r}) in row {row} is {fields[row]!r} and all others are whole numbers; "
+                "drop such rows"
+            )
 
 
 def of_one_kind(frame: Any, first: str, second: str) -> Any:

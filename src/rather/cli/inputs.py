@@ -13,7 +13,7 @@ from ..data.frames import names_in
 from ..data.table_files import read_file
 from ..errors import FileError, InputError
 from .answer import Document
-from .ids import of_one_kind
+from .ids import check_complete, of_one_kind
 from .roles import candidates, option_of, the_column
 
 STANDARD_INPUT = "-"
@@ -121,6 +121,7 @@ def read_source(options: argparse.Namespace) -> Source:
     for role in kind.optional:
         if given[role] or candidates(role, present, given):
             columns[role] = the_column(role, present, given, file)
+    check_complete(frame, columns)
     if name == "votes":
         frame = of_one_kind(frame, str(columns["winner"]), str(columns["loser"]))
     named = {role: column for role, column in columns.items() if column is not None}

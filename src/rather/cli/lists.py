@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..data.ids import INTEGER, as_ids
 from ..data.table_files import write_table
 from ..errors import InputError, number
@@ -36,7 +38,8 @@ def _load(path: str) -> tuple[Any, dict[str, str]]:
 
 def _columns(ranked: Any) -> dict[str, Any]:
     """The columns of a table; scores by their shortest digits instead of single precision's."""
-    return {name: c.astype(str).astype(float) if name == "score" else c for name, c in ranked.columns.items()}
+    # Not by numpy's casts, in which Ctrl-C is lost.
+    return {name: np.array([float(str(x)) for x in c]) if name == "score" else c for name, c in ranked.columns.items()}
 
 
 def _records(columns: dict[str, Any]) -> list[Document]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from ..data.table_files import table_destination
@@ -44,6 +44,6 @@ def is_model(path: str) -> bool:
 
 def check_different(what: str, paths: Iterable[str | None]) -> None:
     """Refuse two files under one name."""
-    named = [Path(path) for path in paths if path is not None and path != "-"]
-    if len({path.resolve() for path in named}) < len(named):
-        raise InputError(f"{what} must be different files, not {', '.join(map(str, named))}")
+    named = [path for path in paths if path is not None and path != "-"]
+    if len({os.path.realpath(path) for path in named}) < len(named):
+        raise InputError(f"{what} must be different files, not {', '.join(named)}")

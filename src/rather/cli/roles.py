@@ -49,8 +49,10 @@ def candidates(role: str, present: Sequence[str], given: Mapping[str, str | None
     return [name for name in present if plain(name) in spelled and name not in taken]
 
 
-def the_column(role: str, present: Sequence[str], given: Mapping[str, str | None], file: str) -> str:
-    """The one column that plays a role; none, or several, are an error."""
+def the_column(
+    role: str, present: Sequence[str], given: Mapping[str, str | None], file: str, option: bool = True
+) -> str:
+    """The one column that plays a role; none, or several, are an error. ``option``: whether one may name it."""
     found = candidates(role, present, given)
     if len(found) == 1:
         return found[0]
@@ -58,7 +60,8 @@ def the_column(role: str, present: Sequence[str], given: Mapping[str, str | None
     told = given.get(role)
     if told is not None:
         raise InputError(f"{file} has no column {told!r} (for the {role}); it has {have}")
+    advice = f"name one with {option_of(role)}" if option else f"call one of them {role!r}"
     if found:
         columns, many = " and ".join(map(repr, found)), "both" if len(found) == 2 else "all"
-        raise InputError(f"{columns} of {file} may {many} be the {role}; say which with {option_of(role)}")
-    raise InputError(f"{file} has no column {role!r}; it has {have}: name one with {option_of(role)}")
+        raise InputError(f"{columns} of {file} may {many} be the {role}; {advice.replace('name one', 'say which')}")
+    raise InputError(f"{file} has no column {role!r}; it has {have}: {advice}")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data import frames
-from ..data.ids import as_ids, factorize
+from ..data.ids import as_ids, factorize, users_and_items
+from ..data.rows import once_each
 from ..data.splits import Split, split_clicks, split_ratings, split_time
 from ..data.table_files import write_tables
 from ..errors import InputError
@@ -23,22 +24,26 @@ if TYPE_CHECKING:
 
     from .answer import Answer
 
+ONCE = "ratings", "rankings"  # which have a user's item once
 PER_USER, MIN_TEST, SHARE_BY_TIME = 50, 10, 0.2
 
 
 def split(options: argparse.Namespace) -> Answer:
     _check(options)
     source = read_source(options)
+    if source.about["format"] in ONCE:
+        user, item = str(source.columns["user"]), str(source.columns["item"])
+        once_each(*users_and_items(frames.columns(source.frame, {"user": user, "item": item}), user, item))
     made = _by_time(source, options) if options.time is not None else _at_random(source, options)
     write_tables({options.train: made.train, options.test: made.test})
-    user, about = source.columns["user"], source.about
+    who, about = source.columns["user"], source.about
     if options.time is not None:
         about = about | {"columns": about["columns"] | {"timestamp": _time(source, options)}}
     parts = {"all": source.frame, "train": made.train, "test": made.test}
     rows = {name: frames.length(part) for name, part in parts.items()}
     return about | {
         "rows": rows,
-        "users": None if user is None else {name: _users(part, user) for name, part in parts.items()},
+        "users": None if who is None else {name: _users(part, who) for name, part in parts.items()},
         "left_out": {"rows": rows["all"] - rows["train"] - rows["test"], "users": made.left_out, "why": made.why},
         "train": options.train,
         "test": options.test,
@@ -65,7 +70,8 @@ def _by_time(source: Source, options: argparse.Namespace) -> Split:
     user = source.columns["user"]
     if user is None and by == "user":
         raise InputError("--by user needs users, and --no-user says there are none; leave one of them out")
-    return split_time(source.frame, share, _time(source, options), user or "user", by)
+    together = source.columns.get("menu") or source.columns.get("item")
+    return split_time(source.frame, share, _time(source, options), user or "user", by, together)
 
 
 def _time(source: Source, options: argparse.Namespace) -> str:
@@ -75,38 +81,35 @@ def _time(source: Source, options: argparse.Namespace) -> str:
 
 
 def _at_random(source: Source, options: argparse.Namespace) -> Split:
-    """Some of every user's rows, or menus, are for testing."""
+    """Some of every user's rows, menus or items are for testing."""
     if options.test_share is None:
         if source.about["format"] != "ratings":
             raise InputError(f"--per-user is for ratings, and these are {source.about['format']}; give --test-share")
         per_user = PER_USER if options.per_user is None else options.per_user
         least = MIN_TEST if options.min_test is None else options.min_test
-        return split_ratings(source.frame, per_user, least, options.seed, str(source.columns["user"]))
-    user, unit = _units(source)
-    _, held = split_clicks({"user": user, "unit": np.arange(len(user))}, options.test_share, options.seed)
-    test = np.isin(unit, held["unit"])
+        user, item = str(source.columns["user"]), str(source.columns["item"])
+        return split_ratings(source.frame, per_user, least, options.seed, user, item)
+    whose, what = _units(source)
+    table = {"user": whose, "item": what, "row": np.arange(len(whose))}
+    _, held = split_clicks(table, options.test_share, options.seed)
+    test = np.isin(table["row"], held["row"])
     if not test.any():
-        raise InputError(
-            f"--test-share is {options.test_share:g}, which holds nothing out: the most rows of a user are "
-            f"{np.bincount(user).max()}; give a larger share"
-        )
+        most = np.bincount(np.unique(np.stack((whose, what)), axis=1)[0]).max()
+        few = "no user has more than one" if most == 1 else f"the most rows of a user are {most}; give a larger share"
+        raise InputError(f"--test-share is {options.test_share:g}, which holds nothing out: {few}")
     return Split(frames.take(source.frame, ~test), frames.take(source.frame, test))
 
 
 def _units(source: Source) -> tuple[Any, Any]:
-    """Whose each thing to hold out is, and which of them each row is part of: menus stay whole."""
+    """Whose each row is, and which of their menus, items or, where there are neither, votes it is about."""
     n = frames.length(source.frame)
-    named = {role: name for role, name in source.columns.items() if role in ("user", "menu") and name is not None}
-    got = frames.columns(source.frame, named)
-    codes = [
-        factorize([as_ids(got[role], f"the {role} (column {name!r})")], role)[1][0] for role, name in named.items()
-    ]
-    if not codes:
-        return np.zeros(n, np.int64), np.arange(n)
-    if len(codes) == 1:
-        return codes[0], np.arange(n)
-    pairs, unit = np.unique(np.stack(codes), axis=1, return_inverse=True)
-    return pairs[0], unit.reshape(-1)
+    what = "menu" if "menu" in source.columns else "item"
+    named = {role: name for role, name in source.columns.items() if role in ("user", what) and name is not None}
+    codes = {
+        role: factorize([as_ids(column, f"the {role} (column {named[role]!r})")], role)[1][0]
+        for role, column in frames.columns(source.frame, named).items()
+    }
+    return codes.get("user", np.zeros(n, np.int64)), codes.get(what, np.arange(n))
 
 
 def _users(part: Any, user: str) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InputError, number, one_of
 from . import frames, readers
 from .clicks import ClickRule
-from .ids import Ids, Vocabulary
+from .ids import Ids, Vocabulary, read_only
 from .ratings import LargestGaps
 from .rows import Clicks, Mask, Pairs, Ratings
 from .source import Source
@@ -26,7 +26,8 @@ class Comparisons:
     Attributes
     ----------
     users, items : arrays
-        External ids; the position of an id is its code, and its row in ``user_factors_`` and ``item_factors_``.
+        External ids, which cannot be written to; the position of an id is its code, and its row in ``user_factors_``
+        and ``item_factors_``.
     source : Source
         What the comparisons come from, in codes: it holds them for the core, writes them down, splits them, and knows
         the defaults that suit it.
@@ -181,11 +182,11 @@ class Comparisons:
 
     @property
     def users(self) -> Ids:
-        return self.user_vocabulary.ids
+        return read_only(self.user_vocabulary.ids)
 
     @property
     def items(self) -> Ids:
-        return self.item_vocabulary.ids
+        return read_only(self.item_vocabulary.ids)
 
     @property
     def n_users(self) -> int:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import math
+import re
 from collections.abc import Mapping
+from decimal import Decimal
 from itertools import compress
 from typing import Any
 
@@ -12,8 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from .ids import INTEGER
 
 Array = npt.NDArray[Any]
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+FRACTION = re.compile(r"(.*?\d\d:?\d\d:?\d\d)[.,](\d+)(.*)")  # of a second, in an ISO time
+EXACT = 2**53  # up to which float64 has every whole number
 
 
 def kind_of(frame: Any) -> str:
@@ -146,12 +153,19 @@ def numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
         raise InputError(f"{what} in row {bad[0]} is {array[bad[0]]}; it must be a finite number")
+    if not (isinstance(values, np.ndarray) and values.dtype.kind == "f"):
+        for row in np.flatnonzero(np.abs(array) >= EXACT).tolist():
+            value = str(values[row])
+            if INTEGER.fullmatch(value) and abs(int(value)) > EXACT:
+                raise InputError(f"{what} in row {row} is {value}; whole numbers beyond 2**53 would tie: rescale them")
     return array
 
 
 def times(values: Any, what: str) -> Array:
     """A column of times that can be compared, to their last digit: numbers, dates and times, or text that reads so."""
     array = np.asarray(values)
+    if isinstance(values, list) and array.dtype.kind == "f" and set(map(type, values)) != {float}:
+        array = np.fromiter(values, object, len(values))  # whole numbers among others keep their last digit
     if array.dtype.kind == "M":
         missing = np.flatnonzero(np.isnat(array))
         if len(missing):
@@ -162,36 +176,48 @@ def times(values: Any, what: str) -> Array:
     if array.dtype.kind == "f":
         return numbers(array, what)
     read = [_time(value, row, what) for row, value in enumerate(array.tolist())]
-    kinds = {isinstance(value, datetime.datetime) for value in read}
-    if len(kinds) > 1:
+    if len({dated for dated, _ in read}) > 1:
         raise InputError(f"{what} has both numbers and dates; use one kind")
-    out = np.empty(len(read), object)  # Python's own compare exactly, whatever their size
-    out[:] = read
+    out = np.fromiter((value for _, value in read), object, len(read))  # which compare exactly, whatever their size
     return np.unique(out, return_inverse=True)[1]
 
 
-def _time(value: Any, row: int, what: str) -> Any:
-    """A number, or a moment; without a time zone it is taken to be of UTC."""
-    if isinstance(value, str):
-        text = value.strip()
-        for kind in (int, float):
-            try:
-                value = kind(text)
-                break
-            except ValueError:
-                continue
-        else:
-            with contextlib.suppress(ValueError):
-                value = datetime.datetime.fromisoformat(f"{text[:-1]}+00:00" if text[-1:] in "zZ" else text)
-    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
-        value = datetime.datetime(value.year, value.month, value.day)
-    if isinstance(value, datetime.datetime) and value == value:
-        return value.astimezone(datetime.timezone.utc) if value.tzinfo else value.replace(tzinfo=datetime.timezone.utc)
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value - value == 0:
-        return value
+def _time(value: Any, row: int, what: str) -> tuple[bool, Any]:
+    """Whether it is a moment, and it as an exact number: a moment's are the nanoseconds since 1970, at UTC if no other.
+
+    Text may be either; it has at most nine digits of a second.
+    """
+    read = _from_text(value.strip()) if isinstance(value, str) else (value, 0)
+    time, fraction = read or (None, 0)
+    if isinstance(time, datetime.date) and not isinstance(time, datetime.datetime):
+        time = datetime.datetime(time.year, time.month, time.day)
+    if isinstance(time, datetime.datetime) and time == time:
+        since = (time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)) - EPOCH
+        seconds, smaller = 86400 * since.days + since.seconds, 1000 * since.microseconds + fraction
+        return True, 10**9 * seconds + smaller + getattr(since, "nanoseconds", 0)  # which pandas' have
+    if isinstance(time, (int, np.integer)) and not isinstance(time, bool):
+        return False, int(time)
+    if isinstance(time, Decimal) and time.is_finite():
+        return False, time
+    if isinstance(time, (float, np.floating)) and math.isfinite(time):
+        return False, float(time)
     raise InputError(
         f"{what} in row {row} is {value!r}; it must be a number, or a date or time such as 2024-02-29 12:00"
     )
+
+
+def _from_text(text: str) -> tuple[Any, int] | None:
+    """A number, or a moment and its nanoseconds; None for anything else."""
+    with contextlib.suppress(ArithmeticError):
+        return Decimal(text), 0
+    text = f"{text[:-1]}+00:00" if text[-1:] in ("z", "Z") else text
+    whole, digits, zone = found.groups() if (found := FRACTION.fullmatch(text)) else (text, "", "")
+    digits = digits.rstrip("0")
+    if len(digits) > 9 or {".", ","} & set(whole):
+        return None
+    with contextlib.suppress(ValueError):
+        return datetime.datetime.fromisoformat(whole + zone), int(digits.ljust(9, "0"))
+    return None
 
 
 def flags(values: Any, what: str) -> npt.NDArray[np.bool_]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 
+CONVERT = ": convert the column first (pandas: .astype('int64'), polars: .cast(pl.Int64))"
 INTEGER = re.compile("0|-?[1-9][0-9]{0,99}")  # as an integer is printed: 007 is text
 
 Ids = npt.NDArray[Any]
@@ -32,8 +33,9 @@ def as_ids(values: Any, what: str) -> Ids:
     if array.dtype.kind == "f" and np.isnan(array).any():
         raise InputError(f"{what} is missing in row {np.argmax(np.isnan(array))}; drop such rows first")
     if array.dtype.kind not in "UTO":
+        advice = CONVERT if array.dtype.kind == "f" else ""
         raise InputError(
-            f"{what} holds values of type {array.dtype} (row 0: {array[0]}); ids must be strings or integers"
+            f"{what} holds values of type {array.dtype} (row 0: {array[0]}); ids must be strings or integers{advice}"
         )
     return _checked_objects(array.astype(object, copy=False), what)
 
@@ -47,24 +49,36 @@ def _from_list(values: list[Any]) -> Ids:
     return np.fromiter(values, object, len(values))
 
 
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array, or a view of it, that numpy refuses to write to: what a model hands out is what it works with."""
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def quoted(value: Any) -> str:
     """An id as an error message shows it: 'ann' or 7, whatever array it comes from."""
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _checked_objects(array: Ids, what: str) -> Ids:
-    kinds = set(map(type, array.tolist()))
-    if kinds <= {str}:
-        return array
+    values = array.tolist()
+    kinds = set(map(type, values))
     if all(issubclass(k, str) for k in kinds):
-        return np.array([str.__str__(v) for v in array], dtype=object)  # an enumeration's text, not its name
+        if "" in values:
+            raise InputError(f"{what} in row {values.index('')} is empty; drop such rows")
+        # an enumeration's text, not its name
+        return array if kinds <= {str} else np.array([str.__str__(v) for v in values], dtype=object)
     if all(issubclass(k, (int, np.integer)) and not issubclass(k, bool) for k in kinds):
         return _from_list([int(v) for v in array])
     for row, value in enumerate(array.tolist()):
         if _is_missing(value):
             raise InputError(f"{what} is missing in row {row}; drop such rows first")
         if isinstance(value, bool) or not isinstance(value, (str, int, np.integer)):
-            raise InputError(f"{what} in row {row} is {quoted(value)}; ids must be strings or integers")
+            advice = CONVERT if isinstance(value, (float, np.floating)) else ""
+            raise InputError(f"{what} in row {row} is {quoted(value)}; ids must be strings or integers{advice}")
     row = next(k for k, v in enumerate(array) if isinstance(v, str) != isinstance(array[0], str))
     first, other = quoted(array[0]), quoted(array[row])
     raise InputError(f"{what} mixes strings and integers (row 0: {first}, row {row}: {other}); use one kind")
@@ -94,9 +108,6 @@ def factorize(columns: Iterable[Ids], what: str) -> tuple[Ids, list[Codes]]:
         keys = list(index)
         order = sorted(range(len(keys)), key=keys.__getitem__)
         ids = np.fromiter((keys[k] for k in order), object, len(keys))
-        if len(ids) and ids[0] == "":
-            row = int(np.argmax(raw == order[0])) % len(parts[0])
-            raise InputError(f"the {what} id in row {row} is empty; drop such rows")
         place = np.empty(len(keys), np.int32)
         place[order] = np.arange(len(keys), dtype=np.int32)
         codes = place[raw]
@@ -104,6 +115,13 @@ def factorize(columns: Iterable[Ids], what: str) -> tuple[Ids, list[Codes]]:
         raise InputError(f"there are {len(ids):,} different {what} ids; at most 2,147,483,647 are supported")
     ends = np.cumsum([len(p) for p in parts])
     return ids, np.split(codes, ends[:-1])
+
+
+def users_and_items(got: dict[str, Any], user: str, item: str) -> tuple[Ids, Codes, Ids, Codes]:
+    """The ids and codes of a table's users, and of its items; the names of the two columns are for sentences."""
+    users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
+    items, (j,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
+    return users, u, items, j
 
 
 def _kind(ids: Ids) -> str:
@@ -140,7 +158,7 @@ class Vocabulary:
     """The known ids of one kind, in sorted order; the position of an id is its code."""
 
     def __init__(self, ids: Ids, what: str) -> None:
-        self.ids = ids
+        self.ids = read_only(ids)
         self.what = what
         self._index: dict[Any, int] | None = None
 

@@ -9,9 +9,9 @@ import numpy as np
 from ..errors import InputError
 from . import frames
 from .clicks import ClickRule, clicked
-from .ids import Ids, as_ids, factorize, quoted
+from .ids import Ids, as_ids, factorize, quoted, users_and_items
 from .ratings import Rated
-from .rows import Clicks, Pairs, Ratings, by_user
+from .rows import Clicks, Pairs, Ratings, by_user, once_each
 from .source import Source
 from .votes import Votes
 
@@ -120,6 +120,7 @@ def ratings(
 ) -> tuple[Ids, Ids, Rated]:
     """One row per rating; with ``better=-1`` smaller ones are better, as in a ranking."""
     got = frames.columns(frame, {"user": user, "item": item, what: rating})
+    users, u, items, j = users_and_items(got, user, item)
     values = frames.numbers(got[what], f"the {what} (column {rating!r})")
     large = np.flatnonzero(np.abs(values) > LARGEST_RATING)
     if len(large):
@@ -127,18 +128,9 @@ def ratings(
             f"the {what} (column {rating!r}) in row {large[0]} is {values[large[0]]}; "
             f"it must be from {-LARGEST_RATING:g} to {LARGEST_RATING:g}"
         )
-    users, u, items, j = _users_and_items(got, user, item)
     if not len(u):
         raise InputError(f"there are no {what}s: the table has no rows")
-    key = u.astype(np.int64) * len(items) + j
-    order = np.argsort(key, kind="stable") if (key[1:] <= key[:-1]).any() else np.arange(len(key))
-    key = key[order]
-    twice = np.flatnonzero(key[1:] == key[:-1])
-    if len(twice):
-        a, b = order[twice[0]], order[twice[0] + 1]
-        raise InputError(
-            f"user {quoted(users[u[a]])} has item {quoted(items[j[a]])} twice (rows {a} and {b}); keep one"
-        )
+    order = once_each(users, u, items, j)
     rated = Rated(len(users), len(items), Ratings(u[order], j[order], better * values[order]))
     _some(rated, f"no user {'rated' if what == 'rating' else 'ranked'} two items differently")
     return users, items, rated
@@ -147,7 +139,7 @@ def ratings(
 def menus(frame: Any, user: str, menu: str, item: str, chosen: str) -> Read:
     """One row per item shown; rows with the same (user, menu) form one menu."""
     got = frames.columns(frame, {"user": user, "menu": menu, "item": item, "chosen": chosen})
-    users, u, items, j = _users_and_items(got, user, item)
+    users, u, items, j = users_and_items(got, user, item)
     names, (g,) = factorize([as_ids(got["menu"], f"the menu (column {menu!r})")], "menu")
     took = frames.flags(got["chosen"], f"the choice (column {chosen!r})")
     if not len(u):
@@ -180,19 +172,13 @@ def menus(frame: Any, user: str, menu: str, item: str, chosen: str) -> Read:
 def clicks(frame: Any, user: str, item: str, rule: ClickRule) -> Read:
     """One row per click; repeated ones count once."""
     got = frames.columns(frame, {"user": user, "item": item})
-    users, u, items, j = _users_and_items(got, user, item)
+    users, u, items, j = users_and_items(got, user, item)
     if not len(u):
         raise InputError("there are no clicks: the table has no rows")
     key = np.sort(u.astype(np.int64) * len(items) + j)  # not np.unique, which hashes: several times slower
     key = key[np.r_[True, key[1:] != key[:-1]]]
     table = Clicks((key // len(items)).astype(np.int32), (key % len(items)).astype(np.int32))
     return users, items, _some(clicked(len(users), len(items), table, rule), "every user clicked every item")
-
-
-def _users_and_items(got: dict[str, Any], user: str, item: str) -> tuple[Ids, Any, Ids, Any]:
-    users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
-    items, (j,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
-    return users, u, items, j
 
 
 def _some(source: Source, why_not: str) -> Source:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .ids import Codes
+from ..errors import InputError
+from .ids import Codes, Ids, quoted
 
 Mask = npt.NDArray[np.bool_]
 
@@ -64,6 +65,20 @@ def by_user(pairs: Pairs) -> Pairs:
     if (pairs.user[1:] >= pairs.user[:-1]).all():
         return pairs
     return pairs.take(np.argsort(pairs.user, kind="stable"))
+
+
+def once_each(users: Ids, u: Codes, items: Ids, j: Codes) -> Any:
+    """The order of rows by user and item; a user's item that is there twice is refused."""
+    key = u.astype(np.int64) * len(items) + j
+    order = np.argsort(key, kind="stable") if (key[1:] <= key[:-1]).any() else np.arange(len(key))
+    key = key[order]
+    twice = np.flatnonzero(key[1:] == key[:-1])
+    if len(twice):
+        a, b = order[twice[0]], order[twice[0] + 1]
+        raise InputError(
+            f"user {quoted(users[u[a]])} has item {quoted(items[j[a]])} twice (rows {a} and {b}); keep one"
+        )
+    return order
 
 
 def row_starts(codes: Codes, n: int) -> npt.NDArray[np.int64]:

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..errors import InputError, number, one_of
 from . import frames
-from .ids import as_ids, factorize
-from .rows import places, random_places
+from .ids import Codes, Ids, as_ids, factorize, users_and_items
+from .rows import once_each, places, random_places
 
 
 class Split(tuple[Any, Any]):
@@ -45,7 +45,9 @@ class Split(tuple[Any, Any]):
         return f"Split: {frames.length(self.train):,} rows to train on, {frames.length(self.test):,} to test on{left}"
 
 
-def split_ratings(frame: Any, per_user: int = 50, min_test: int = 10, seed: int = 0, user: str = "user") -> Split:
+def split_ratings(
+    frame: Any, per_user: int = 50, min_test: int = 10, seed: int = 0, user: str = "user", item: str = "item"
+) -> Split:
     """(train, test): ``per_user`` random ratings of every user for training, the rest for testing.
 
     Users with fewer than ``per_user + min_test`` ratings are dropped from both (Section 5.2 of the paper: N and 10);
@@ -54,10 +56,11 @@ def split_ratings(frame: Any, per_user: int = 50, min_test: int = 10, seed: int 
     Parameters
     ----------
     frame : pandas, polars or pyarrow table, or dict of columns
-        One row per rating. Both parts are frames of the same kind, rows in their original order.
+        One row per rating; a user rates an item at most once. Both parts are frames of the same kind, rows in their
+        original order.
     per_user, min_test, seed : int
-    user : str
-        Name of the user column.
+    user, item : str
+        Names of its columns.
 
     Examples
     --------
@@ -69,7 +72,10 @@ def split_ratings(frame: Any, per_user: int = 50, min_test: int = 10, seed: int 
     number("per_user", per_user, at_least=1, integer=True)
     number("min_test", min_test, at_least=0, integer=True)
     number("seed", seed, at_least=0, integer=True)
-    place, size = _random_places(frame, user, seed)
+    users, u, items, j = _read(frame, user, item)
+    once_each(users, u, items, j)
+    place, size = random_places(u, len(users), np.random.default_rng(seed))
+    size = size[u]
     enough = size >= per_user + min_test
     if not enough.any():
         raise InputError(
@@ -81,24 +87,36 @@ def split_ratings(frame: Any, per_user: int = 50, min_test: int = 10, seed: int 
     return Split(*parts, few, f"fewer than {per_user + min_test} ratings")
 
 
-def split_clicks(frame: Any, test: float = 0.1, seed: int = 0, user: str = "user") -> Split:
+def split_clicks(frame: Any, test: float = 0.1, seed: int = 0, user: str = "user", item: str = "item") -> Split:
     """(train, test): a random share of every user's clicks held out, rounded down; the paper's binarised data have 0.1.
 
-    Every user keeps at least one click for training.
+    Every user keeps at least one click for training. Repeated clicks count once: all their rows are in one part.
     """
     number("test", test, above=0, below=1)
     number("seed", seed, at_least=0, integer=True)
-    place, size = _random_places(frame, user, seed)
-    held = place < np.minimum(np.floor(size * test + 1e-9), size - 1)
+    users, u, items, j = _read(frame, user, item)
+    first = _first_rows(u, j, len(items))
+    click = np.flatnonzero(first == np.arange(len(first)))
+    place, size = random_places(u[click], len(users), np.random.default_rng(seed))
+    size = size[u[click]]
+    held = np.zeros(len(u), bool)
+    held[click] = place < np.minimum(np.floor(size * test + 1e-9), size - 1)
+    held = held[first]
     return Split(frames.take(frame, ~held), frames.take(frame, held))
 
 
 def split_time(
-    frame: Any, test: float = 0.2, time: str = "timestamp", user: str = "user", by: str = "everyone"
+    frame: Any,
+    test: float = 0.2,
+    time: str = "timestamp",
+    user: str = "user",
+    by: str = "everyone",
+    item: str | None = None,
 ) -> Split:
     """(train, test): what was said earlier for training, what was said later for testing, as it is in life.
 
-    Rows of the same time stay together, and go to training where the cut falls among them.
+    Rows of the same time stay together, and go to training where the cut falls among them. So do a user's rows of one
+    menu or about one item, which count as said when the first of them was: nothing that training knows is tested.
 
     Parameters
     ----------
@@ -109,10 +127,12 @@ def split_time(
     time : str
         Name of the column with the times: numbers, dates or times.
     user : str
-        Name of the user column, for ``by="user"``.
+        Name of the user column, for ``by="user"`` and ``item``.
     by : {"everyone", "user"}
         "everyone": one moment cuts all rows, so that no training row is later than any test row. "user": every user's
         own rows are cut, and everyone stays in training.
+    item : str, optional
+        Name of the column by which a user's rows stay together. None: "menu", or else "item", where there is one.
 
     Examples
     --------
@@ -124,10 +144,21 @@ def split_time(
     """
     number("test", test, above=0, below=1)
     one_of("by", by, ("everyone", "user"))
-    got = frames.columns(frame, {"time": time, **({"user": user} if by == "user" else {})})
+    frames.kind_of(frame)
+    present = frames.names_in(frame)
+    if item is None and user in present:
+        item = next((name for name in ("menu", "item") if name in present), None)
+    whose = {"user": user} if by == "user" or item is not None else {}
+    got = frames.columns(frame, {"time": time, **whose}, {"item": item})
     when = frames.times(got["time"], f"the time (column {time!r})")
     if not len(when):
         raise InputError("there is nothing to split: the table has no rows")
+    if item is not None:
+        _, u, items, j = users_and_items(got, user, item)
+        order = np.argsort(when, kind="stable")
+        earliest = np.empty_like(order)
+        earliest[order] = order[_first_rows(u[order], j[order], len(items))]
+        when = when[earliest]
     row = np.zeros(len(when), np.int32)
     if by == "user":
         _, (row,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
@@ -145,11 +176,15 @@ def split_time(
     return Split(frames.take(frame, ~held), frames.take(frame, held))
 
 
-def _random_places(frame: Any, user: str, seed: int) -> tuple[Any, Any]:
-    """For every row its place in a random order of its user's rows, and how many rows that user has."""
-    got = frames.columns(frame, {"user": user})
-    users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
-    if not len(u):
+def _read(frame: Any, user: str, item: str) -> tuple[Ids, Codes, Ids, Codes]:
+    """The ids and codes of a table's users and items."""
+    read = users_and_items(frames.columns(frame, {"user": user, "item": item}), user, item)
+    if not len(read[1]):
         raise InputError("there is nothing to split: the table has no rows")
-    place, size = random_places(u, len(users), np.random.default_rng(seed))
-    return place, size[u]
+    return read
+
+
+def _first_rows(u: Codes, j: Codes, n_items: int) -> Any:
+    """For every row the first one of the same user and item."""
+    _, first, which = np.unique(u.astype(np.int64) * n_items + j, return_index=True, return_inverse=True)
+    return first[which.reshape(-1)]

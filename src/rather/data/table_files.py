@@ -16,9 +16,10 @@ from .. import memory
 from ..errors import FileError, InputError
 from . import frames
 from .csv_text import INSTEAD, PYARROW, columns_of
-from .whole_files import destination, existing, written_whole
+from .whole_files import cannot_write, destination, existing, written_whole
 
 UNPACKED = 4  # bytes of text for a byte of .gz, about
+PIECE = 2**24  # bytes that are read at a time
 
 
 def read_file(path: str | Path, delimiter: str | None = None, encoding: str | None = None) -> Any:
@@ -44,12 +45,22 @@ def read_file(path: str | Path, delimiter: str | None = None, encoding: str | No
     memory.require(float(text * PYARROW[0]), f"to read the file {str(path)!r}", INSTEAD)
     try:
         with (gzip.open if packed else open)(path, "rb") as f:
-            raw = f.read()
+            raw = _read(f, f"to read the file {str(path)!r}")
     except (zlib.error, EOFError, OSError) as e:
         raise FileError(f"the file {str(path)!r} cannot be read as CSV text: {e}") from e
     if delimiter is None and kind == ".tsv":
         delimiter = "\t"
     return columns_of(raw, f"the file {str(path)!r}", delimiter, encoding or "utf-8")
+
+
+def _read(f: Any, what: str) -> bytes:
+    """All of a file, piece by piece: what a packed one unpacks to is known only then."""
+    pieces, size = [], 0
+    while piece := f.read(PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        memory.require(float(size * PYARROW[0]), what, INSTEAD)
+    return b"".join(pieces)
 
 
 def _read_parquet(path: Path) -> Any:
@@ -59,12 +70,15 @@ def _read_parquet(path: Path) -> Any:
     except ImportError as e:
         raise FileError(f"reading {path.name} needs pyarrow; install it with: pip install pyarrow") from e
     try:
-        table = pyarrow.parquet.read_table(path)
-        frames.names_in(table)
-        return table
-    except (pyarrow.ArrowException, OSError, InputError) as e:
+        names = pyarrow.parquet.read_schema(path).names
+        twice = next((name for name in names if names.count(name) > 1), None)
+        table = pyarrow.parquet.read_table(path) if twice is None else None
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as e:
         reason = str(e).splitlines()[0].partition(". ")[0].rstrip(".")
         raise FileError(f"the file {str(path)!r} cannot be read as Parquet: {reason}") from e
+    if twice is not None:
+        raise FileError(f"the file {str(path)!r} has the column {twice!r} twice; rename one of the columns")
+    return table
 
 
 def table_destination(path: str | Path) -> Path:
@@ -86,9 +100,12 @@ def write_tables(tables: Mapping[Any, Any]) -> None:
     with ExitStack() as files:
         opened = [(files.enter_context(written_whole(path)), path, columns) for path, columns in paths.items()]
         for f, path, columns in opened:
-            (_write_csv if path.suffix.lower() == ".csv" else _write_parquet)(f, columns)
-            f.flush()
-            os.fsync(f.fileno())
+            try:
+                (_write_csv if path.suffix.lower() == ".csv" else _write_parquet)(f, columns)
+                f.flush()
+                os.fsync(f.fileno())
+            except OSError as e:  # which the other files, still open, would take for theirs
+                raise cannot_write(path, e) from e
 
 
 def _write_csv(f: Any, columns: Any) -> None:

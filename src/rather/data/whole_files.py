@@ -16,6 +16,7 @@ from typing import IO
 from ..errors import FileError
 
 LEFTOVER = ".unfinished"
+ABANDONED = 3600  # seconds since it was last written to
 
 
 def existing(path: str | Path, wanted: str) -> Path:
@@ -32,37 +33,49 @@ def existing(path: str | Path, wanted: str) -> Path:
 
 
 def destination(path: str | Path) -> Path:
-    """The path of a file that can be written: its folder is there and open to us, and it is not a folder itself."""
+    """The path of a file that can be written: its folder is there and open to us, and it is not a folder itself.
+
+    Of a link, all this is asked of where it leads.
+    """
     path = Path(path)
     try:
-        if path.is_dir():
+        target = Path(os.path.realpath(path)) if path.is_symlink() else path
+        if target.is_symlink():
+            raise FileError(f"{str(path)!r} is a link that leads back to itself; give another name")
+        if target.is_dir():
             raise FileError(f"{str(path)!r} is a folder; give a file name")
-        if path.exists() and not path.is_file():
+        if target.exists() and not target.is_file():
             raise FileError(f"{str(path)!r} is a device or a pipe; give the name of an ordinary file")
-        if not path.parent.is_dir():
-            raise FileError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into; make it first")
+        if not target.parent.is_dir():
+            raise FileError(f"there is no folder {str(target.parent)!r} to write {target.name!r} into; make it first")
+        if target.exists() and not target.stat().st_mode & 0o222:
+            raise FileError(f"the file {str(target)!r} is read-only; give another name")
     except OSError as e:
-        raise FileError(f"cannot write {str(path)!r}: {e.strerror}") from e
-    if not os.access(path.parent, os.W_OK):
-        raise FileError(f"the folder {str(path.parent)!r} may not be written to; give another one")
+        raise cannot_write(path, e) from e
+    if not os.access(target.parent, os.W_OK):
+        raise FileError(f"the folder {str(target.parent)!r} may not be written to; give another one")
     return path
+
+
+def cannot_write(path: Path, e: OSError) -> FileError:
+    """The sentence about a file that the operating system does not take."""
+    return FileError(f"cannot write {str(path)!r}: {e.strerror}")
 
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     """A binary file to write to, which takes its final name, flushed to disk, only if the block ends well.
 
-    A link is followed, the permissions of a file that is replaced are kept, and one that may not be written to is
-    refused. What a kill leaves behind is removed by the next write of the same file.
+    A link is followed, the permissions of a file that is replaced are kept (nobody else reads what is not whole yet),
+    and one that may not be written to is refused. What a kill leaves behind is removed by the first write of the same
+    file that comes an hour later or more: what is younger may be another's who is writing now.
     """
     path = Path(os.path.realpath(destination(path)))
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-    if mode is not None and not mode & 0o222:
-        raise FileError(f"the file {str(path)!r} is read-only; give another name")
     _remove_leftovers(path)
     temporary = path.with_name(f".{_short(path)}.{secrets.token_hex(8)}{LEFTOVER}")
     try:
-        with temporary.open("xb") as f:
+        with open(temporary, "xb", opener=lambda name, how: os.open(name, how, 0o666 if mode is None else 0o600)) as f:
             yield f
             f.flush()
             os.fsync(f.fileno())
@@ -72,7 +85,7 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
     except BaseException as e:
         temporary.unlink(missing_ok=True)
         if isinstance(e, OSError) and not isinstance(e, FileError):
-            raise FileError(f"cannot write {str(path)!r}: {e.strerror}") from e
+            raise cannot_write(path, e) from e
         raise
 
 
@@ -82,8 +95,8 @@ def _short(path: Path) -> str:
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove what writes of this file left behind that were killed an hour ago or earlier."""
+    """Remove what writes of this file left behind that last wrote an hour ago or earlier."""
     for leftover in path.parent.glob(f".{_short(path)}.*{LEFTOVER}"):
         with contextlib.suppress(OSError):
-            if time.time() - leftover.stat().st_mtime > 3600:
+            if time.time() - leftover.stat().st_mtime > ABANDONED:
                 leftover.unlink()

@@ -50,6 +50,9 @@ class Mean(float):
     @classmethod
     def difference(cls, ours: Table, theirs: Table) -> Mean:
         """The mean difference of two tables of every user's value (``per_user=True``), over the users in both."""
+        (_, one, *_), (_, another, *_) = ours.columns, theirs.columns
+        if one != another:
+            raise InputError(f"one table is of {one} and the other of {another}; compare values of one metric")
         (users, a, *_), (others, b, *_) = ours.columns.values(), theirs.columns.values()
         other = dict(zip(others.tolist(), b.tolist(), strict=True))
         both = [(value, other[user]) for user, value in zip(users.tolist(), a.tolist(), strict=True) if user in other]

@@ -13,15 +13,15 @@ import numpy.typing as npt
 
 from ..data import frames
 from ..data.comparisons import Comparisons
-from ..data.ids import Codes, Vocabulary, as_ids, factorize
-from ..data.rows import row_starts
+from ..data.ids import Codes, Vocabulary, as_ids, factorize, users_and_items
+from ..data.rows import once_each, row_starts
 from ..data.tables import Table
 from ..errors import InputError, number
 from ..models.exclusions import exclusions, select
-from ..models.model import Model, as_list
+from ..models.model import REFIT, Model, as_list
 from ..native import core
 from .mean import Mean
-from .scoring import Judged, Scores, require_scores
+from .scoring import Judged, Scores, knows_none, require_scores, vocabulary
 
 LARGEST_RATING = 500  # so that sums of gains stay far from overflow
 BLOCK = 4096  # users at a time, which keeps lists small
@@ -52,6 +52,7 @@ def ndcg(
     ----------
     model : fitted model, or anything with score(users, items)
     ratings : table with the test ratings
+        One row per rating; a user rates an item at most once.
     k : int
     user, item, rating : str
         Names of its columns.
@@ -79,10 +80,9 @@ def ndcg(
             f"the rating (column {rating!r}) in row {large[0]} is {values[large[0]]}, too large for a gain of "
             f"2^rating - 1; rescale the ratings to at most {LARGEST_RATING}"
         )
-    users, (u,) = factorize([as_ids(got["user"], f"the user (column {user!r})")], "user")
-    items, (j,) = factorize([as_ids(got["item"], f"the item (column {item!r})")], "item")
+    users, u, items, j = users_and_items(got, user, item)
+    order = once_each(users, u, items, j)
     judged = Judged(model, users, items, unknown)
-    order = np.lexsort((j, u))
     order = order[judged.judged[u[order]]]
     u, j, values = u[order], j[order], values[order]
     start, gain = row_starts(u, len(users)), 2.0**values - 1
@@ -128,7 +128,8 @@ def precision(
     ----------
     model : fitted model, or anything with score(users, items)
     test : table of user and item, or Comparisons made from clicks
-        What is relevant. Items that training never saw cannot be recommended and count as missed.
+        What is relevant; repeated rows count once. Items that training never saw cannot be recommended and count as
+        missed.
     k : int
     exclude : None, "seen", list of items, Comparisons, or table of user and item
         What not to recommend: normally the training data.
@@ -161,12 +162,19 @@ def precision(
     model = model._frozen() if isinstance(model, Model) else model
     catalogue, among = _catalogue(model, items)
     judged = Judged(model, users, catalogue.ids, unknown)
-    j, n = catalogue.codes(relevant), len(catalogue)
-    judged.unknown_items = len(factorize([relevant[j < 0]], "item")[0])
+    distinct, (j,) = factorize([relevant], "item")
+    codes, n = catalogue.codes(distinct), len(catalogue)
+    judged.unknown_items = int((codes < 0).sum())
+    if judged.unknown_items == len(distinct):
+        raise knows_none(distinct, catalogue)
+    j = codes[j]
     if k > len(among):
         raise InputError(f"k is {k}, but there are only {len(among)} items; ask for at most {len(among)}")
     wanted = np.unique(u[j >= 0].astype(np.int64) * n + j[j >= 0])
-    excluded = exclusions(exclude, users, catalogue, judged.seen(), {"user": user, "item": item})
+    excluded, among = exclusions(
+        exclude, users, among, people=judged.people, items=catalogue, seen=judged.seen(),
+        names={"user": user, "item": item},
+    )  # fmt: skip
     who = np.flatnonzero(judged.judged).astype(np.int32)
     hits = np.zeros(len(users))
     for first in range(0, len(who), BLOCK):
@@ -182,14 +190,11 @@ def precision(
 
 def _catalogue(model: Any, items: Any) -> tuple[Vocabulary, Codes]:
     """The items a model knows, and the codes of those that may be recommended, in order."""
-    given = getattr(model, "items_", items) if items is None else items
-    if given is None:
+    if items is None and getattr(model, "items_", None) is None:
         raise InputError(f"{type(model).__name__} has no items_; say what may be recommended with items=[...]")
-    ids, _ = factorize([as_ids(as_list(given), "the list of items")], "item")
-    if not isinstance(model, Model):
-        return Vocabulary(ids, "item"), np.arange(len(ids), dtype=np.int32)
-    codes = model.item_vocabulary_.codes(ids)
-    return model.item_vocabulary_, codes[codes >= 0]
+    given, _ = factorize([as_ids([] if items is None else as_list(items), "the list of items")], "item")
+    known = vocabulary(model, "item", given)
+    return known, np.arange(len(known), dtype=np.int32) if items is None else np.unique(known.known(given, REFIT))
 
 
 def pairwise_accuracy(

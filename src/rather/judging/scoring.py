@@ -1,8 +1,8 @@
 """What a metric needs of a model: scores of (user, item) pairs, of ours or of anything with ``score(users, items)``.
 
-Our own models are asked by codes, which is fast; others by ids. Test items that a model does not know score 0, as by
-the authors' program, and are counted; test users that it does not know are an error, rank like everyone, or are left
-out. (What another's model knows is what its ``users_`` and ``items_`` say, if it has them.)
+Our own models are asked by codes, which is fast; others by ids, and by their own where they have ``users_`` and
+``items_``, which then say what they know. Test items that a model does not know score 0, as by the authors' program,
+and are counted; test users that it does not know are an error, rank like everyone, or are left out.
 """
 
 from __future__ import annotations
@@ -47,19 +47,18 @@ class Judged:
         check_unknown(unknown)
         require_scores(model)
         model = model._frozen() if isinstance(model, Model) else model
-        self.model, self.users, self.items = model, users, items
+        self.model = model
         self.n_threads = threads(getattr(model, "n_threads", None))
         self.own = isinstance(model, Model)
-        known = model.user_vocabulary_ if self.own else _vocabulary(model, "users_", "user")
-        self.known = np.arange(len(users), dtype=np.int32) if known is None else known.codes(users)  # codes, or -1
-        catalogue = model.item_vocabulary_ if self.own else _vocabulary(model, "items_", "item")
-        self._item = np.arange(len(items), dtype=np.int32) if catalogue is None else catalogue.codes(items)
+        self.people, catalogue = vocabulary(model, "user", users), vocabulary(model, "item", items)
+        self._user_ids, self._item_ids = self.people.ids, catalogue.ids  # of the model's own kind
+        self.known, self._item = self.people.codes(users), catalogue.codes(items)  # codes, or -1
         self.unknown_items = int((self._item < 0).sum())
         self.judged = np.ones(len(users), bool)  # whom the metric is about
         strangers = self.known < 0
         if strangers.any():
-            if unknown == "error" and known is not None:
-                known.known(users, UNKNOWN_USER)
+            if unknown == "error":
+                self.people.known(users, UNKNOWN_USER)
             if unknown == "everyone" and not self.own:
                 raise InputError(f"{type(model).__name__} has no ranking for everyone; use unknown='skip'")
             if unknown == "skip":
@@ -68,10 +67,7 @@ class Judged:
                 if not self.judged.any():
                     raise InputError("the model knows none of the test users; is it the model for these data?")
         if len(items) and self.unknown_items == len(items):
-            raise InputError(
-                f"the model knows none of the {len(items):,} test items, such as {quoted(items[0])}; its own are such "
-                f"as {quoted(catalogue.ids[0])}: is it the model for these data?"  # type: ignore[union-attr]
-            )
+            raise knows_none(items, catalogue)
 
     def seen(self) -> Callable[[], Rows] | None:
         """What "seen" means for the test users; None where the model does not know."""
@@ -82,7 +78,7 @@ class Judged:
         if self.own:
             return np.asarray(self.model.score_any(self.known[u], self._item[j]), np.float32)
         out, asked = np.zeros(len(u), np.float32), self.judged[u] & (self._item[j] >= 0)
-        out[asked] = self._asked(self.users[u[asked]], self.items[j[asked]])
+        out[asked] = self._asked(self._user_ids[self.known[u[asked]]], self._item_ids[self._item[j[asked]]])
         return out
 
     def best(self, rows: Codes, k: int, excluded: Rows | None, among: Codes) -> tuple[Any, Any]:
@@ -90,7 +86,7 @@ class Judged:
         if self.own:
             query, item, _, _ = self.model._best_any(self.known[rows], k, excluded, among)
             return query, item
-        parts, n, size = [], len(among), max(1, BLOCK // len(among))
+        parts, n, size = [], len(among), max(1, BLOCK // max(len(among), 1))
         for first in range(0, len(rows), size):
             some = np.arange(first, min(first + size, len(rows)), dtype=np.int32)
             score = self.scores(np.repeat(rows[some], n), np.tile(among, len(some))).reshape(len(some), n)
@@ -118,7 +114,20 @@ class Judged:
         return answer
 
 
-def _vocabulary(model: Any, name: str, what: str) -> Vocabulary | None:
-    """The ids a model says it knows, if it does."""
-    ids = getattr(model, name, None)
-    return None if ids is None else Vocabulary(factorize([as_ids(ids, f"the model's {name}")], what)[0], what)
+def vocabulary(model: Any, what: str, otherwise: Ids) -> Vocabulary:
+    """The ids of users or items that a model says it knows, in its own kind; others where it does not say."""
+    if isinstance(model, Model):
+        return model.user_vocabulary_ if what == "user" else model.item_vocabulary_
+    ids = getattr(model, f"{what}s_", None)
+    if ids is not None:
+        otherwise, _ = factorize([as_ids(ids, f"the model's {what}s_")], what)
+    return Vocabulary(otherwise, what)
+
+
+def knows_none(items: Ids, catalogue: Vocabulary) -> InputError:
+    """What is said where a model knows none of the test items."""
+    own = f"its own are such as {quoted(catalogue.ids[0])}" if len(catalogue) else "it knows none at all"
+    return InputError(
+        f"the model knows none of the {len(items):,} test items, such as {quoted(items[0])}; {own}: "
+        "is it the model for these data?"
+    )

@@ -180,7 +180,6 @@ class AltSVM(LowRank):
     def _fit(self, comparisons: Comparisons) -> bool:
         self._check_params()
         began = time.perf_counter()
-        self._last = self._model._frozen()  # what a warm start begins from
         scaled, self.user_rule_ = self._scales(comparisons.source)
         checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
         saved = checkpoint.read() if checkpoint is not None else None
@@ -202,7 +201,6 @@ class AltSVM(LowRank):
         done = self._run(problem, comparisons, exposed, began, keep, saved, chosen)
         if done and self.converged_ and sure is not None:
             self._slope.found = sure
-        del self._last
         return done
 
     def _settled(self) -> dict[str, Any]:
@@ -262,6 +260,8 @@ class AltSVM(LowRank):
         if tol is None:
             usual = comparisons.source.tol if exposed is None else EXPOSED_TOL
             tol = AUTO_TOL if self._rank == "auto" else usual
+        if isinstance(solver, Newton):
+            solver.tightening.tol = tol
         self._take(solver, exposed)
 
         def one_round() -> dict[str, float]:
@@ -269,14 +269,14 @@ class AltSVM(LowRank):
             self._take(solver, exposed)
             return record
 
+        def trim() -> None:
+            if isinstance(solver, Growing):
+                solver.trim()
+                self._take(solver, exposed)
+
         title = f"AltSVM {self.solver}"
-        done = run_rounds(
-            self, one_round, began, tol=tol, title=title, history=history, keep=keep and partial(keep, solver)
-        )
-        if done and isinstance(solver, Growing):
-            solver.trim()
-            self._take(solver, exposed)
-        return done
+        keep = keep and partial(keep, solver)
+        return run_rounds(self, one_round, began, tol=tol, title=title, history=history, keep=keep, finish=trim)
 
     def _take(self, solver: Newton | Sdca | Growing, exposed: Exposure | None) -> None:
         """The factors that a solver has come to (of one that grows, the best so far), and what is known about them."""
@@ -285,6 +285,7 @@ class AltSVM(LowRank):
             self._set_prior(exposed, solver.coefficients)
             self._proof = solver.proof if solver.rounds_done else None
         else:
+            self._solved_with(solver.problem.delta)
             self._set_factors(solver.problem.U, solver.problem.V, solver.problem.rank)
             self._set_prior(exposed, _coefficients(solver.problem))
 

@@ -146,13 +146,13 @@ class Convex(LowRank):
             self._pose(comparisons.source, solver.problem, exposed, radius)
             return record
 
-        self._take(solver, exposed)
-        self._pose(comparisons.source, solver.problem, exposed, radius)
-        done = run_rounds(self, one_round, began, tol=self.tol)
-        if done:
+        def trim() -> None:
             solver.trim()
             self._take(solver, exposed)
-        return done
+
+        self._take(solver, exposed)
+        self._pose(comparisons.source, solver.problem, exposed, radius)
+        return run_rounds(self, one_round, began, tol=self.tol, finish=trim)
 
     def _take(self, solver: Growing, exposed: Exposure | None) -> None:
         """The factors as they are now, and what is known about them."""

@@ -4,6 +4,7 @@ fitted state in names that end in an underscore, ``fit(X, y)``, ``predict`` and 
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..data.ids import as_ids
 from ..data.readers import checked_triples, signs
 from ..errors import InputError
 from .model import Model
+from .parameters import allowed
 
 # ``rank`` is a parameter of factor models and also what they do: model.rank(user) is the method.
 _ATTRIBUTE = {"rank": "_rank"}
@@ -72,6 +74,9 @@ class Estimator(Model):
             if not isinstance(e, KeyboardInterrupt) and self.__dict__ is work.__dict__.get("_placed"):
                 self.__dict__ = before  # (after an interrupt the rounds that were made are the model's)
             raise
+        if not done:  # said only now: where warnings are errors, the rounds are kept all the same
+            rounds = len(work._placed["history_"])
+            warnings.warn(f"fit interrupted after {rounds} rounds; the model is the best so far", stacklevel=2)
         return self
 
     def _fit(self, comparisons: Comparisons) -> bool:
@@ -84,11 +89,10 @@ class Estimator(Model):
         self._model.__dict__ = self._placed
         return self._model
 
-    def _publish_interrupted(self) -> Any:
+    def _publish_interrupted(self) -> None:
         """Mark the state that was last published."""
         self._placed = {**self._placed, "interrupted_": True}
         self._model.__dict__ = self._placed
-        return self._model
 
     # -- a twin, for what is found on held-out data ---------------------------------------------------------------
 
@@ -105,7 +109,7 @@ class Estimator(Model):
 
     def _settled(self) -> dict[str, Any]:
         """Parameters that stood for a rule, as the fit found them."""
-        return {"reg": self.reg_} if "reg_" in self.__dict__ else {}
+        return {"reg": allowed(self.reg_)} if "reg_" in self.__dict__ else {}
 
     # -- scikit-learn, on integer triples ---------------------------------------------------------------------------
 

@@ -18,17 +18,27 @@ Rows = tuple[Any, Any]  # (starts, items): those of row i are items[starts[i] : 
 
 
 def exclusions(
-    exclude: Any, users: Ids, items: Vocabulary, seen: Callable[[], Rows] | None, names: Mapping[str, str]
-) -> Rows | None:
-    """What each of some users must not be shown, as codes of items; ``seen`` is what "seen" means for them."""
+    exclude: Any,
+    users: Ids,
+    among: Codes,
+    *,
+    people: Vocabulary,
+    items: Vocabulary,
+    seen: Callable[[], Rows] | None,
+    names: Mapping[str, str],
+) -> tuple[Rows | None, Codes]:
+    """What each of some users must not be shown, as codes of items; and what is left to choose from for all of them.
+
+    ``people`` and ``items`` are those that the model knows; ``seen`` is what "seen" means for the users.
+    """
     if exclude is None:
-        return None
+        return None, among
     if isinstance(exclude, str):
         if exclude != "seen":
             raise InputError(f"exclude is {exclude!r}; it must be None, 'seen', items, comparisons or a table")
         if seen is None:
             raise InputError("exclude='seen' needs a model that knows what was seen; give a table of users and items")
-        return seen()
+        return seen(), among
     if isinstance(exclude, Table):
         exclude = exclude.columns
     if isinstance(exclude, Comparisons):
@@ -36,7 +46,7 @@ def exclusions(
         who, what = np.repeat(exclude.users, np.diff(start)), exclude.items[item]
     elif is_list(exclude):
         gone = items.known(exclude if hasattr(exclude, "__array__") else list(exclude), "it cannot be excluded")
-        return np.arange(len(users) + 1, dtype=np.int64) * len(gone), np.tile(gone, len(users))
+        return None, among[~np.isin(among, gone)]
     else:
         own = {role: _column(exclude, role, names) for role in ("user", "item")}
         got = frames.columns(exclude, own)
@@ -46,7 +56,19 @@ def exclusions(
         raise InputError(
             f"the model knows none of the items to exclude, such as {quoted(what[0])}; are they of these data?"
         )
-    return _for_each(users, who, codes)
+    return _for_each(users, who, codes, people), among
+
+
+def for_one_person(exclude: Any, names: Mapping[str, str]) -> Any:
+    """The items not to show a newcomer, "seen" or None; what says other users' items is refused."""
+    if isinstance(exclude, str):
+        return exclude if exclude == "seen" else [exclude]
+    if exclude is None or is_list(exclude):
+        return exclude
+    table = exclude.columns if isinstance(exclude, Table) else exclude
+    if isinstance(table, Comparisons) or _column(table, "user", names) in frames.names_in(table):
+        raise InputError("exclude says what not to show to users, and a newcomer is none of them; give items alone")
+    return frames.columns(table, {"item": _column(table, "item", names)})["item"]
 
 
 def is_list(values: Any) -> bool:
@@ -86,10 +108,14 @@ def _column(table: Any, role: str, names: Mapping[str, str]) -> str:
     return own if own in frames.names_in(table) else role
 
 
-def _for_each(users: Ids, who: Ids, what: Codes) -> Rows:
+def _for_each(users: Ids, who: Ids, what: Codes, people: Vocabulary) -> Rows:
     """The items of (user, item) rows, for each of the users asked about."""
     asked = Vocabulary(factorize([users], "user")[0], "user")
     code = asked.codes(who)
+    if len(who) and not (code >= 0).any() and not (people.codes(who) >= 0).any():
+        raise InputError(
+            f"the model knows none of the users to exclude for, such as {quoted(who[0])}; are they of these data?"
+        )
     fine = (code >= 0) & (what >= 0)
     code, what = code[fine], what[fine]
     rows = row_starts(code, len(asked)), what[np.argsort(code, kind="stable")]

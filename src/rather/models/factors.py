@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..data.ids import Codes
+from ..data.ids import Codes, read_only
 from ..data.tables import Table
 from ..errors import InputError
 from ..native import FloatArray, core, factor, threads
@@ -28,6 +28,8 @@ class FactorModel(Model):
     item_factors_ : array of shape (n_items, rank)
     item_bias_ : array of shape (n_items,)
         The global ranking that the personal part deviates from; zeros for a model without bias.
+
+    None of these can be written to; :meth:`set_factors` takes others.
     """
 
     # U_ and V_ hold rank columns, the bias (or 0) against 1 in the next, and padding.
@@ -67,17 +69,17 @@ class FactorModel(Model):
     @property
     def user_factors_(self) -> FloatArray:
         now = self._frozen()
-        return now.U_[:, : now.rank_]
+        return read_only(now.U_[:, : now.rank_])
 
     @property
     def item_factors_(self) -> FloatArray:
         now = self._frozen()
-        return now.V_[:, : now.rank_]
+        return read_only(now.V_[:, : now.rank_])
 
     @property
     def item_bias_(self) -> FloatArray:
         now = self._frozen()
-        return now.V_[:, now.rank_]
+        return read_only(now.V_[:, now.rank_])
 
     @of_one_moment
     def similar_items(self, item: Any, k: int = 10) -> Table:

@@ -25,7 +25,8 @@ NOT_SAVED = {"callback", "checkpoint"}  # a file must not decide what a later fi
 
 def save_model(model: Any, path: str | Path) -> None:
     """Write a fitted model; see :meth:`Model.save`."""
-    params = {k: v.item() if isinstance(v, np.generic) else v for k, v in model.get_params().items()}
+    fitted = {**model.get_params(), **model.__dict__.get("_fitted_with", {})}  # whatever set_params said since
+    params = {k: v.item() if isinstance(v, np.generic) else v for k, v in fitted.items()}
     start, item = model.seen_
     tensors = {
         **model._tensors(),
@@ -66,6 +67,7 @@ def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
         state.user_vocabulary_ = Vocabulary(_unpack_ids(tensors, "users", about["ids"]["users"]), "user")
         state.item_vocabulary_ = Vocabulary(_unpack_ids(tensors, "items", about["ids"]["items"]), "item")
         state.seen_ = tensors["seen_start"], tensors["seen_item"]
+        state._fitted_with = {name: value for name, value in model.get_params().items() if name != "callback"}
         state._slope = Slope(_calibration(about))
         state.frame_kind_, state.names_, state._fitted_to = about["frame_kind"], about.get("names", {}), None
         for name, value in about["fitted"].items():

@@ -14,7 +14,7 @@ from ..solving.scales import Scales, UserRule, scales
 from .certified import Certified
 from .estimator import Estimator
 from .newcomers import FoldInModel
-from .parameters import check_bias, check_shape
+from .parameters import allowed, check_bias, check_shape
 
 
 class LowRank(Estimator, Certified, FoldInModel):
@@ -63,7 +63,7 @@ class LowRank(Estimator, Certified, FoldInModel):
         return problem
 
     def _settled(self) -> dict[str, Any]:
-        return {"reg": self.reg_, "bias": self.bias_reg_ if self.bias is not False else False}
+        return {"reg": allowed(self.reg_), "bias": allowed(self.bias_reg_) if self.bias is not False else False}
 
     def _check_problem(self) -> None:
         one_of("loss", self.loss, LOSSES)

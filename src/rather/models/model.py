@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..data.ids import Codes, Ids, Vocabulary, as_ids
+from ..data.ids import Codes, Ids, Vocabulary, as_ids, read_only
 from ..data.tables import Table
 from ..errors import InputError, NotFittedError, number
 from ..native import FloatArray, core, threads
@@ -34,7 +34,7 @@ class Model(Stateful):
     Attributes
     ----------
     users_, items_ : arrays
-        External ids; a code is a position in them.
+        External ids, which cannot be written to; a code is a position in them.
     slope_ : float or None
         Of probabilities, once :meth:`calibrate` or :meth:`probability` has found it.
     """
@@ -106,8 +106,8 @@ class Model(Stateful):
     # -- state --------------------------------------------------------------------------------------------------
 
     def _state(self) -> dict[str, Any]:
-        """The state that a fit has come to, with copies of what its next round will change."""
-        return self.__dict__
+        """The state that a fit has come to, with copies of what its next round will change and a slope of its own."""
+        return {**self.__dict__, "_slope": Slope()}
 
     def _is_fitted(self) -> bool:
         return "user_vocabulary_" in self.__dict__
@@ -129,11 +129,11 @@ class Model(Stateful):
 
     @property
     def users_(self) -> Ids:
-        return self.user_vocabulary_.ids
+        return read_only(self.user_vocabulary_.ids)
 
     @property
     def items_(self) -> Ids:
-        return self.item_vocabulary_.ids
+        return read_only(self.item_vocabulary_.ids)
 
     # -- scores -------------------------------------------------------------------------------------------------
 
@@ -268,7 +268,10 @@ class Model(Stateful):
             asked, u = asked[u >= 0], u[u >= 0]
         among = self._candidates(items)
         k = self._checked_k(k, len(among), "items")
-        excluded = exclusions(exclude, asked, self.item_vocabulary_, lambda: select(self.seen_, u), self.names_)
+        excluded, among = exclusions(
+            exclude, asked, among, people=self.user_vocabulary_, items=self.item_vocabulary_,
+            seen=lambda: select(self.seen_, u), names=self.names_,
+        )  # fmt: skip
         query, item, score, place = self._best_any(u, k, excluded, among)
         return self._table({"user": asked[query], "item": self.items_[item], "score": score, "rank": place})
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data import frames
-from ..data.ids import Codes, as_ids
+from ..data.ids import Codes, as_ids, factorize
 from ..errors import InputError
 from ..native import LOSSES, FloatArray, core, factor
 from ..solving import smoothing
@@ -47,11 +47,12 @@ class FoldInModel(FactorModel):
         minimise the loss of the answers plus the user's ridge. No answers give the global ranking.
         """
         self._require_fit()
-        if isinstance(answers, str) or not isinstance(answers, Iterable):
-            raise InputError(f"the answers are {answers!r}; they must be a list of pairs (winner, loser)")
         if isinstance(answers, Mapping) or hasattr(answers, "columns"):
+            check_answers(answers, "the table", "user")
             got = frames.columns(answers, {"winner": "winner", "loser": "loser"})
             answers = list(zip(*(as_ids(got[role], f"the {role}").tolist() for role in got), strict=True))
+        if isinstance(answers, str) or not isinstance(answers, Iterable):
+            raise InputError(f"the answers are {answers!r}; they must be a list of pairs (winner, loser)")
         pairs = [pair.tolist() if isinstance(pair, np.ndarray) else pair for pair in answers]
         for n, pair in enumerate(pairs):
             if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
@@ -123,6 +124,18 @@ class FoldInModel(FactorModel):
             and 0 <= rule.power <= 2
             and 1 <= rule.typical < np.inf
         )
+
+
+def check_answers(table: Any, what: str, user: str | None) -> None:
+    """Refuse a table of more than one person's plain answers; ``user`` is its column of users, if it has one."""
+    present = frames.names_in(table)
+    for role in ("weight", "tie"):
+        if role in present:
+            raise InputError(f"{what} has a column {role!r}, which answers have not; leave such rows and it out")
+    if user in present:
+        ids = as_ids(frames.columns(table, {"user": user})["user"], f"the user (column {user!r})")
+        if (n := len(factorize([ids], "user")[0])) > 1:
+            raise InputError(f"{what} has answers of {n:,} users (column {user!r}); give one person's alone")
 
 
 def solve_users(problem: Problem) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from ..errors import InputError, number, one_of
 
 MOST_RANK = 4096
+LEAST, MOST = 1e-30, 1e30  # of a ridge, far enough inside single precision
 GIVEN = object()
 
 
@@ -21,10 +22,15 @@ def check_shape(item_power: object, balance: object) -> None:
         number("balance", balance, at_least=0, at_most=1)
 
 
+def allowed(ridge: float) -> float:
+    """A ridge that a rule has found, as a parameter may be: minute weights make for less than that."""
+    return max(ridge, LEAST)
+
+
 def check_bias(bias: object) -> None:
     """Check a switch that may also be a ridge."""
     if not isinstance(bias, bool):
-        number("bias", bias, above=0, at_most=1e30)
+        number("bias", bias, at_least=LEAST, at_most=MOST)
 
 
 def check_fit_params(model: Any, reg: object = GIVEN) -> None:
@@ -35,7 +41,7 @@ def check_fit_params(model: Any, reg: object = GIVEN) -> None:
         number("tol", model.tol, at_least=0)
     number("seed", model.seed, at_least=0, at_most=2**63 - 1, integer=True)
     if reg is not None:
-        number("reg", reg, above=0, at_most=1e30)
+        number("reg", reg, at_least=LEAST, at_most=MOST)
     if model.callback is not None and not callable(model.callback):
         raise InputError(f"callback is {model.callback!r}; it must be a function of (model, record)")
     one_of("on_interrupt", model.on_interrupt, ("keep", "raise"))

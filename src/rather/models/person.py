@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..data.ids import Codes, as_ids
+from ..data.ids import Codes, as_ids, read_only
 from ..data.tables import Table
 from ..errors import InputError
 from ..native import FloatArray, threads
-from .exclusions import exclusions
+from .exclusions import exclusions, for_one_person
 from .factors import FactorModel, best_rows, score_rows
 
 
@@ -33,7 +33,7 @@ class Person:
 
     @property
     def factors(self) -> FloatArray:
-        return self._u[0, : self.model.rank_]
+        return read_only(self._u[0, : self.model.rank_])
 
     def score(self, items: Any) -> FloatArray:
         """Scores of items."""
@@ -60,15 +60,18 @@ class Person:
     def recommend(self, k: int | None = None, exclude: Any = None, items: Any = None) -> Table:
         """The k best items (10 by default), or of ``items``: columns item, score, rank.
 
-        ``exclude`` are items to leave out, or "seen": those in the answers.
+        ``exclude`` are items to leave out (a list or a table of items), or "seen": those in the answers.
         """
         among = self.model._candidates(items)
         k = self.model._checked_k(k, len(among), "items")
         gone = self._met()
         seen = np.array([0, len(gone)], np.int64), gone
-        me = as_ids(["me"], "the newcomer")
-        exclude = [exclude] if isinstance(exclude, str) and exclude != "seen" else exclude
-        return self._best(k, exclusions(exclude, me, self.model.item_vocabulary_, lambda: seen, {}), among)
+        nobody, names = as_ids([], "the newcomer"), self.model.names_
+        excluded, among = exclusions(
+            for_one_person(exclude, names), nobody, among, people=self.model.user_vocabulary_,
+            items=self.model.item_vocabulary_, seen=lambda: seen, names=names,
+        )  # fmt: skip
+        return self._best(k, excluded, among)
 
     def _best(self, k: int, excluded: Any, items: Codes) -> Table:
         model = self.model

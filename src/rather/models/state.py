@@ -2,7 +2,8 @@
 
 The state is the model's dictionary. It is never changed in place once it can be seen, only replaced, in one step; so a
 fit that is refused or fails leaves the old one as it was, and a thread that asks while another fits gets an answer from
-the old state or the new one.
+the old state or the new one. Parameters are not part of it, and no lock guards them: what one thread sets while another
+fits may be lost when the fit puts its next state in place, or the old one back.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ class Stateful:
     """What has parameters, and a state that fits put in place."""
 
     _model: Any  # of what a fit works on: the model it is for,
+    _last: Any  # that model as it was when the fit began,
     _placed: Any  # and the dictionary it last put in place there
 
     def _unfitted(self: S) -> S:
         """One with the same parameters and no state, for a fit to work on."""
         made, kept = object.__new__(type(self)), self._kept()
-        made.__dict__ = {**kept, "_given": frozenset(kept), "_model": self}
+        made.__dict__ = {**kept, "_given": frozenset(kept), "_model": self, "_last": self._frozen()}
         return made
 
     def _adopt(self, work: dict[str, Any]) -> None:
@@ -34,14 +36,15 @@ class Stateful:
 
     def _with(self, work: dict[str, Any]) -> dict[str, Any]:
         """The dictionary of this with the state of a fit's work."""
-        given = {*work["_given"], "_given", "_model", "_placed"}
+        given = {*work["_given"], "_given", "_model", "_last", "_placed"}
         state = {name: value for name, value in work.items() if name not in given}
         return {**self._kept(), **state, "_state_names": frozenset(state)}
 
     def _kept(self) -> dict[str, Any]:
         """All but the state: parameters, and what others have hung on the model."""
-        state = {"_state_names", *self.__dict__.get("_state_names", ())}
-        return {name: value for name, value in self.__dict__.items() if name not in state}
+        now = dict(self.__dict__)
+        state = {"_state_names", *now.get("_state_names", ())}
+        return {name: value for name, value in now.items() if name not in state}
 
     def _frozen(self: S) -> S:
         """The model as it is now, whatever is put in its place later."""

@@ -48,10 +48,13 @@ def read_tensors(path: str | Path, form: str, what: str, unchecked: str = "") ->
         raise FileError(f"{str(path)!r} is not an ordinary file; name a {what} file")
     try:
         data = path.read_bytes()  # not a memory map: the file may be written to meanwhile
+    except OSError as e:
+        raise FileError(f"cannot read the {what} file {str(path)!r}: {e.strerror}") from e
+    try:
         tensors = load(data)
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
         metadata = {str(key): str(value) for key, value in header.get("__metadata__", {}).items()}
-    except (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
         raise FileError(f"{str(path)!r} is damaged or not a {what} file: {' '.join(str(e).split())[:200]}") from e
     found = metadata.get("format")
     if found == unchecked and set(metadata) == UNCHECKED_KEYS:

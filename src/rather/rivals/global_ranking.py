@@ -13,7 +13,6 @@ from ..models.newcomers import FoldInModel
 from ..models.parameters import check_fit_params, check_shape
 from ..models.rounds import run_rounds
 from ..native import LOSSES, threads
-from ..solving.newton import record
 from ..solving.problem import Problem
 from ..solving.reg import reg_scales
 from ..solving.scales import scales
@@ -46,7 +45,8 @@ class Global(Estimator, FoldInModel):
     max_iter : int
         Newton steps at most.
     tol : float
-        Stop once the Newton decrement, what a step has to gain, is at most this share of the objective.
+        Stop once the Newton decrement, what a step has to gain, is at most this share of the objective. (A hinge, which
+        is smoothed, comes to 3e-5 at best.)
     n_threads : int, optional
         All cores by default; the result is the same with any number.
     seed : int
@@ -121,10 +121,11 @@ class Global(Estimator, FoldInModel):
         self.loss_ = self.loss
         self._set_data(comparisons)
         self._set_factors(problem.U, problem.V, 0)
-        tightening = Tightening(problem)
+        tightening = Tightening(problem, self.tol)
 
         def step() -> dict[str, float]:
-            coarse = tightening.before_round(problem, len(self.history_))
-            return record(problem, problem.item_step(cg_steps=50, cg_tol=0.01), coarse)
+            tightening.before_round(problem)
+            gain = problem.item_step(cg_steps=50, cg_tol=0.01)
+            return tightening.after_round(problem, len(self.history_) + 1, gain)
 
         return run_rounds(self, step, began, tol=self.tol)

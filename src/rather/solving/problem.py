@@ -167,10 +167,6 @@ class Problem:
             return self.loss_value
         return float(core.evaluate(self._scratch(self.m), self.loss, 0.0, self.n_threads))
 
-    def smoothed_away(self) -> float:
-        """What the smoothing of a hinge takes off the loss."""
-        return self.true_loss() - self.loss_value
-
     def loss_at_zero(self) -> float:
         """The loss of no model at all, whose scores are all 0."""
         return float(core.evaluate(self._scratch(np.zeros_like(self.m)), self.loss, 0.0, self.n_threads))

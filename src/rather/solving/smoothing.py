@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .problem import Problem
 
-ROUND_BY_ROUND = [2.0**-k for k in range(8)]  # alternating rounds: one delta each, the last from there on
+ROUND_BY_ROUND = [2.0**-k for k in range(8)]  # alternating rounds: one delta each, the last until they are solved
 ONCE = 0.5  # where an approximate solution is enough: the global ranking that a fit starts from
 EXACT = [2.0**-k for k in range(0, 12, 2)]  # one convex problem, solved at each in turn: a newcomer's vector
 COARSEST, FINEST = 0.5, 2.0**-14  # halved as long as it is most of the gap: fits that prove how good they are
@@ -18,20 +18,38 @@ def is_smoothed(problem: Problem) -> bool:
 
 
 class Tightening:
-    """The schedule round by round."""
+    """The schedule round by round. From its end on delta is halved while it alone is in the way of a tolerance.
 
-    def __init__(self, problem: Problem) -> None:
+    Not sooner: a hinge with a sharp kink holds the alternation at points where both halves are solved and the whole is
+    not.
+    """
+
+    def __init__(self, problem: Problem, tol: float = 0.0) -> None:
         self.steps = len(ROUND_BY_ROUND) if is_smoothed(problem) else 0
+        self.tol = tol
+        self.next = ROUND_BY_ROUND[0] if self.steps else 0.0  # delta, for the round to come
 
-    def before_round(self, problem: Problem, rounds_done: int) -> bool:
-        """Set delta for the round to come; whether there is more to gain than the current smoothing can see."""
-        if rounds_done >= self.steps:
-            return False
-        problem.delta = ROUND_BY_ROUND[rounds_done]
-        problem.evaluate()
-        return True
+    def before_round(self, problem: Problem) -> None:
+        """Set delta for the round to come."""
+        if self.steps and problem.delta != self.next:
+            problem.delta = self.next
+            problem.evaluate()
 
-    def resume(self, problem: Problem, rounds_done: int) -> None:
-        """Set delta as it was after some rounds."""
-        if self.steps and rounds_done:
-            problem.delta = ROUND_BY_ROUND[min(rounds_done, self.steps) - 1]
+    def after_round(self, problem: Problem, rounds_done: int, gain: float) -> dict[str, float]:
+        """The objective after a round, and the gap: what it had to gain and what is smoothed away, as a share of it.
+
+        (All of it while the smoothing is coarse.)
+        """
+        coarse, loss = rounds_done <= self.steps, problem.true_loss()
+        objective, hidden = loss + problem.penalty(), loss - problem.loss_value
+        if rounds_done < self.steps:
+            self.next = ROUND_BY_ROUND[rounds_done]
+        elif self.steps and gain <= 0.5 * self.tol * objective < hidden:
+            self.next = max(0.5 * problem.delta, FINEST)
+        gap = (gain + hidden) / objective if objective > 0 else 0.0
+        return {"objective": objective, "gap": max(gap, 1.0) if coarse else gap}
+
+    def resume(self, problem: Problem, delta: float) -> None:
+        """Go on with a delta that was saved."""
+        if self.steps:
+            self.next = problem.delta = min(max(delta, FINEST), ROUND_BY_ROUND[0])

@@ -125,7 +125,8 @@ def sure_norm(matrix: Any, estimate: float, steps: int = 100, chance: float = 1e
     After t steps of Lanczos on M'M of size n, from a start drawn uniformly from the sphere, the largest Ritz value is
     below (1 - e) times the largest eigenvalue with a probability of at most 1.648 sqrt(n) exp(-sqrt(e) (2 t - 1))
     (J. Kuczynski, H. Wozniakowski: Estimating the largest eigenvalue by the power and Lanczos algorithms with a random
-    start. SIAM J. Matrix Anal. Appl. 13, 1992). Where few steps span the space, the value is the largest one itself.
+    start. SIAM J. Matrix Anal. Appl. 13, 1992). Where the steps span all that the start has a part in, the value is the
+    largest one itself.
     """
     n, m = matrix.shape
     size = min(n, m)
@@ -140,21 +141,21 @@ def sure_norm(matrix: Any, estimate: float, steps: int = 100, chance: float = 1e
     basis[0] = np.random.default_rng(1).standard_normal(size)
     basis[0] /= np.linalg.norm(basis[0])
     diagonal, beside = np.zeros(steps), np.zeros(steps)
-    done = steps
+    done, spanned = steps, steps == size
     for t in range(steps):
         x = product(basis[t])
         diagonal[t] = x @ basis[t]
         for _ in range(2):  # orthogonal to all before, to the last digits
             x -= basis[: t + 1].T @ (basis[: t + 1] @ x)
         beside[t] = np.linalg.norm(x)
-        if beside[t] <= 1e-12 * max(diagonal[0], 1e-300):
-            done = t + 1
+        if beside[t] <= 1e-12 * max(diagonal.max(), 1e-300):
+            done, spanned = t + 1, True
             break
         if t + 1 < steps:
             basis[t + 1] = x / beside[t]
     tridiagonal = np.diag(diagonal[:done]) + np.diag(beside[: done - 1], 1) + np.diag(beside[: done - 1], -1)
     found = float(np.sqrt(max(np.linalg.eigvalsh(tridiagonal)[-1], 0.0)))
-    share = (np.log(1.648 * np.sqrt(size) / chance) / (2 * done - 1)) ** 2 if done < size else 0.0
+    share = 0.0 if spanned else (np.log(1.648 * np.sqrt(size) / chance) / (2 * done - 1)) ** 2
     return max(estimate, found / np.sqrt(1 - share)) if share < 1 else np.inf
 
 
