@@ -24,11 +24,10 @@ from .checkpoint import Checkpoint, Saved
 from .lowrank import LowRank
 from .parameters import MOST_RANK, check_fit_params, check_rank
 from .rounds import run_rounds
-from .tuning import Choice, choose
+from .tuning import RANK, Choice, choose
 
 SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
 EXPOSED_TOL, AUTO_TOL = 1e-3, 0.01
-RANK = 64  # where none is given, and what is searched with where it is to grow
 STARTS = {"spectral": start.spectral, "uniform": start.uniform}
 
 

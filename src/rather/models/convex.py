@@ -15,6 +15,7 @@ from ..solving.growth import FIRST_RANK, Growing
 from .lowrank import LowRank
 from .parameters import check_fit_params
 from .rounds import run_rounds
+from .tuning import RANK, choose
 
 
 class Convex(LowRank):
@@ -134,7 +135,11 @@ class Convex(LowRank):
         radius = None if self.lam is None else math.sqrt(self.lam * n * m)
         scaled, self.user_rule_ = self._scales(comparisons.source)
         exposed = self._exposure(comparisons.source)
-        problem = self._problem(comparisons.source, scaled, exposed, min(FIRST_RANK, n, m))
+        chosen = None
+        if self.reg is None and self.lam is None and comparisons.source.chooses:
+            chosen = choose(self, comparisons, RANK, fixed_rank=True)
+        factors = (None, None) if chosen is None else (chosen.factor, chosen.bias)
+        problem = self._problem(comparisons.source, scaled, exposed, min(FIRST_RANK, n, m), *factors)
         start.spectral(problem, self.seed)
         solver = Growing(problem, self.seed, radius)
         self.loss_ = self.loss

@@ -39,8 +39,7 @@ def save_model(model: Any, path: str | Path) -> None:
         "class": type(model).__name__,
         "params": {k: v for k, v in params.items() if isinstance(v, SAVED_PARAMS) and k not in NOT_SAVED},
         **model._about(),
-        "slope": model.slope_,
-        "calibration": None if model._slope.found is None else asdict(model._slope.found),
+        "slope": None if model._slope.found is None else asdict(model._slope.found),
         "names": {role: name for role, name in model.names_.items() if role in NAMED},
         "fitted": {name: getattr(model, name) for name in FITTED if hasattr(model, name)},
         "frame_kind": model.frame_kind_,
@@ -68,7 +67,7 @@ def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
         state.item_vocabulary_ = Vocabulary(_unpack_ids(tensors, "items", about["ids"]["items"]), "item")
         state.seen_ = tensors["seen_start"], tensors["seen_item"]
         state._fitted_with = {name: value for name, value in model.get_params().items() if name != "callback"}
-        state._slope = Slope(_calibration(about))
+        state._slope = Slope(_calibration(about["slope"]))
         state.frame_kind_, state.names_, state._fitted_to = about["frame_kind"], about.get("names", {}), None
         for name, value in about["fitted"].items():
             setattr(state, name, value)
@@ -108,11 +107,11 @@ def _is_sound(state: Any, fitted: Any) -> bool:
     )
 
 
-def _calibration(about: Any) -> Calibration | None:
+def _calibration(said: Any) -> Calibration | None:
     """What a file says of probabilities; older ones have a slope alone."""
-    if about["slope"] is None:
-        return None
-    return Calibration(**about.get("calibration", {"slope": about["slope"]}))
+    if isinstance(said, dict):
+        return Calibration(**said)
+    return None if said is None else Calibration(float(said))
 
 
 def is_records(value: Any) -> bool:

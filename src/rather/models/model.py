@@ -157,13 +157,15 @@ class Model(Stateful):
         return out
 
     def calibrate(self) -> Any:
-        """Find how sure to be on comparisons put aside: costs about as much as another fit (of few answers, ten).
+        """Find how sure to be, on comparisons put aside: costs about as much as another fit (of few answers, ten).
 
-        :meth:`probability` does it where it was not done yet; a fit that chose its regularisation on held-out answers
-        did it then. A file holds what was found before ``save``.
+        Nothing is done where it is known: a fit that chose its regularisation on held-out answers found it then, and
+        :meth:`probability` does where nobody else did. A file holds what was found before ``save``.
         """
         self._require_fit()
         now = self._frozen()
+        if now._slope.found is not None:
+            return self
         if now._fitted_to is None:
             raise InputError(
                 "this model was saved before its probabilities were calibrated, and calibrating needs the comparisons "

@@ -31,6 +31,7 @@ from .calibration import Aside, Calibration, calibrated, fit_slope, log_loss, pu
 from .lowrank import LowRank
 
 FACTORS = (4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.17, 0.12)  # times the scale of reg, from stiff to loose
+RANK = 64  # where none is given, and what is searched with where it is to grow
 SPREAD, BIAS_SPREAD = 0.6, 1.2  # of the logarithms of usual factors, about the source's own
 BIAS_STEP = 4.0
 RANK_COST = 3.0  # a rank below the full one is that unusual
@@ -85,9 +86,7 @@ def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool
         begin = [_cut(fit, lower) for fit in best.fits]
         best = min(best, search.path(lower, [f for f in FACTORS if f <= best.factor], begin), key=lambda t: t.value)
     if model.bias is True:
-        for step in (BIAS_STEP, 1 / BIAS_STEP):
-            while (other := search.take(best.rank, best.factor, best.bias * step, best.fits)).value < best.value:
-                best = other
+        best = min((search.biases(best, step) for step in (BIAS_STEP, 1 / BIAS_STEP)), key=lambda t: t.value)
     factor, bias = search.mean("factor", best, "bias"), search.mean("bias", best, "factor")
     sure = calibrated([t.aside for t in trials], best.margins, search.answers)
     return Choice(best.rank, factor, bias, best.fits[0].V, sure, [t.record() for t in search.tried])
@@ -168,6 +167,12 @@ class _Search:
                 if old is not now and old is not best:
                     old.fits, old.margins = [], []
         assert best is not None
+        return best
+
+    def biases(self, best: Tried, step: float) -> Tried:
+        """The best of ever stiffer, or looser, biases, as long as it gets better."""
+        while (other := self.take(best.rank, best.factor, best.bias * step, best.fits)).value < best.value:
+            best = other
         return best
 
     def mean(self, name: str, best: Tried, other: str) -> float:
