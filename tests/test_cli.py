@@ -21,7 +21,7 @@ from rather.data import datasets, table_files
 from rather.data.clicks import AgainstUnseen
 from rather.data.source import Source
 from rather.data.table_files import read_file
-from rather.models import altsvm
+from rather.models import altsvm, tuning
 from rather.solving import newton
 
 COMMANDS = (
@@ -111,9 +111,10 @@ def test_help_states_the_defaults_and_choices_of_the_model(run):
     """What the help of fit says about the model's parameters is what the model does."""
     out = " ".join(run("fit", "--help")[1].split())
     defaults = AltSVM().get_params()
-    for option in ("rank", "max_iter"):
-        said = out.split(f"--{option.replace('_', '-')} ")[-1].split(" --")[0]
-        assert said.endswith(f"({defaults[option]:g})")
+    said = {option: out.split(f"--{option} ")[-1].split(" --")[0] for option in ("rank", "reg", "max-iter")}
+    assert said["max-iter"].endswith(f"({defaults['max_iter']:g})")
+    assert defaults["rank"] is None and said["rank"].endswith(f"({tuning.RANK}; for votes, at most {tuning.RANK})")
+    assert defaults["reg"] is None and said["reg"].endswith("(for votes cv, else a rule)")
     assert f"({Source.tol:g}; clicks {AgainstUnseen.tol:g})" in " ".join(out.split())
     assert f"--loss L {', '.join(native.LOSSES)}" in out and f"({defaults['loss']})" in out
     assert "--solver {" + ",".join(altsvm.SOLVERS) + "}" in out and f"({defaults['solver']})" in out
@@ -341,7 +342,21 @@ def test_fit_tunes(document, files, tmp_path):
     """--reg cv chooses the regularisation as the library does."""
     told = document("fit", files["votes"], "--out", tmp_path / "m", "--rank", 2, "--reg", "cv")
     expected = AltSVM(rank=2, reg="cv").fit(comparisons("votes", files["votes"]))
-    assert told["reg"] == expected.reg_
+    assert told["reg"] == expected.reg_ and told["chosen"] == ["reg"]
+
+
+def test_fit_tells_what_was_chosen(run, document, files, tmp_path):
+    """For votes rank and reg are chosen, where they are not given; for ratings they are not."""
+    fit = ("fit", files["votes"], "--out", tmp_path / "m")
+    told = document(*fit)
+    model = rather.load(tmp_path / "m")
+    assert (told["chosen"], told["rank"], told["reg"]) == (["rank", "reg"], model.rank_, model.reg_)
+    said = f"reg {model.reg_:.4g}, rank {model.rank_}"
+    assert f"{said}, both chosen on held-out answers)" in " ".join(run(*fit)[1].split())
+    assert "rank 2, reg chosen on held-out answers)" in " ".join(run(*fit, "--rank", 2)[1].split())
+    assert document(*fit, "--reg", 5)["chosen"] == []
+    assert document("fit", files["ratings"], "--out", tmp_path / "m")["chosen"] == []
+    assert "held-out" not in run("fit", files["ratings"], "--out", tmp_path / "m")[1]
 
 
 def test_columns_by_other_names(document, tmp_path):
@@ -402,7 +417,7 @@ def test_fit_goes_on_from_a_checkpoint(document, files, tmp_path):
 
 def test_interrupted_fit_saves_the_best_so_far_and_can_go_on(run, document, files, tmp_path, monkeypatch):
     """Ctrl-C ends a fit with 130 and one line, the rounds done are saved; a checkpoint lets it go on."""
-    command = ("fit", files["votes"], "--out", tmp_path / "m", "--tol", 0, "--max-iter", 4)
+    command = ("fit", files["votes"], "--out", tmp_path / "m", "--tol", 0, "--max-iter", 4, "--reg", 5)
     checkpoint = ("--checkpoint", tmp_path / "state")
     real = newton.Newton.round
     calls = []

@@ -38,7 +38,7 @@ def after_rounds(monkeypatch, n):
 
 def test_an_interrupted_fit_leaves_the_model_that_was_there(votes, tmp_path, monkeypatch):
     """A model stays until a whole one takes its place; a part of one is saved beside it, and gone in the end."""
-    fit = ("fit", votes, "--out", tmp_path / "m", "--tol", 0, "--max-iter", 3)
+    fit = ("fit", votes, "--out", tmp_path / "m", "--tol", 0, "--max-iter", 3, "--reg", 5)
     document(*fit)
     before = (tmp_path / "m").read_bytes()
     with monkeypatch.context() as patch:
@@ -53,7 +53,7 @@ def test_an_interrupted_fit_leaves_the_model_that_was_there(votes, tmp_path, mon
 
 def test_an_interrupt_while_calibrating(votes, tmp_path, monkeypatch):
     """What is interrupted while its probabilities are found is no whole model yet."""
-    fit = ("fit", votes, "--out", tmp_path / "m")
+    fit = ("fit", votes, "--out", tmp_path / "m", "--reg", 5)
     with monkeypatch.context() as patch:
         patch.setattr(Model, "calibrate", interrupt)
         code, _, err = run(*fit)
@@ -63,6 +63,30 @@ def test_an_interrupt_while_calibrating(votes, tmp_path, monkeypatch):
     monkeypatch.setattr(Model, "calibrate", interrupt)
     assert run(*fit)[0] == 130 and rather.load(tmp_path / "m").slope_ is not None
     assert rather.load(tmp_path / "m.partial").slope_ is None
+
+
+def test_a_fit_that_chose_calibrates_no_further(votes, tmp_path, monkeypatch):
+    """What was put aside for the choice says how sure to be: the model that is saved first is the whole one."""
+    for when in ("_found_calibration", "calibrate"):
+        monkeypatch.setattr(Model, when, interrupt)
+    for _ in range(2):
+        assert document("fit", votes, "--out", tmp_path / "m")["converged"]
+        assert rather.load(tmp_path / "m").slope_ is not None and not (tmp_path / "m.partial").exists()
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("n", [0, 5, 40])
+def test_an_interrupt_of_the_choice_leaves_nothing(votes, tmp_path, monkeypatch, there, n):
+    """Before the first round there is nothing to save: one line, 130, and the folder is as it was."""
+    fit = ("fit", votes, "--out", tmp_path / "m", "--checkpoint", tmp_path / "state")
+    if there:
+        document(*fit[:4], "--reg", 5)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with monkeypatch.context() as patch:
+        after_rounds(patch, n)
+        assert run(*fit) == (130, "", "rather: interrupted\n")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert document(*fit)["resumed"] is None
 
 
 def test_what_is_no_model_is_not_written_over_by_a_part_of_one(votes, tmp_path):

@@ -52,24 +52,28 @@ def fit(options: argparse.Namespace) -> Answer:
         warnings.filterwarnings("ignore", message="fit interrupted")  # said below, in one line
         model.fit(comparisons)
     rounds = len(model.history_)
-    model.save(places[-1])  # before the slope of probabilities is found, which takes about another fit
-    try:
-        if model.interrupted_:
-            raise KeyboardInterrupt
-        model.calibrate().save(options.out)
-    except KeyboardInterrupt:
-        kept = f" ({options.out} is as it was)" if len(places) > 1 else ""
-        resume = "run the same command to go on" if options.checkpoint else "--checkpoint would let it go on"
-        raise KeyboardInterrupt(
-            f"interrupted; the model of {rounds} rounds is saved to {places[-1]}{kept}, without probabilities; {resume}"
-        ) from None
+    if model.slope_ is None:
+        model.save(places[-1])  # before it is found how sure to be, which takes about another fit
+        try:
+            if model.interrupted_:
+                raise KeyboardInterrupt
+            model.calibrate().save(options.out)
+        except KeyboardInterrupt:
+            kept = f" ({options.out} is as it was)" if len(places) > 1 else ""
+            resume = "run the same command to go on" if options.checkpoint else "--checkpoint would let it go on"
+            raise KeyboardInterrupt(
+                f"interrupted; the model of {rounds} rounds is saved to {places[-1]}{kept}, without probabilities; "
+                f"{resume}"
+            ) from None
+    else:
+        model.save(options.out)
     for place in places[1:]:
         Path(place).unlink(missing_ok=True)
     return source.about | {
         "users": comparisons.n_users, "items": comparisons.n_items, "comparisons": len(comparisons),
         "model": options.model, "reg": getattr(model, "reg_", None), "rounds": rounds,
         "converged": model.converged_, "gap": model.history_[-1]["gap"],
-        "rank": getattr(model, "rank_", None), "exposure": getattr(model, "exposure_", False),
+        "rank": getattr(model, "rank_", None), "chosen": _chosen(model), "exposure": getattr(model, "exposure_", False),
         "seconds": time.perf_counter() - began, "out": options.out, "resumed": options.checkpoint if resumed else None,
     }, _show  # fmt: skip
 
@@ -84,11 +88,20 @@ def _estimator(options: argparse.Namespace, verbose: bool) -> Any:
     return kind(verbose=verbose, **given)
 
 
+def _chosen(model: Any) -> list[str]:
+    """The parameters that held-out answers decided."""
+    open_ = ("rank",) if model.get_params().get("rank", 0) is None else ()
+    return [*open_, "reg"] if getattr(model, "cv_results_", ()) else []
+
+
 def _show(document: Document, console: Console) -> None:
     size = f"{document['comparisons']:,} by {document['users']:,} users over {document['items']:,} items"
     rounds = f"{document['rounds']} rounds in {document['seconds']:.1f} seconds"
     reg = f", reg {document['reg']:.4g}" if document["reg"] is not None else ""
     rank = f", rank {document['rank']}" if document["rank"] else ""
+    chosen = {0: "", 1: ", reg chosen on held-out answers", 2: ", both chosen on held-out answers"}[
+        len(document["chosen"])
+    ]
     exposed = ", learning from who met what" if document["exposure"] else ""
     fixed = document["model"] in FIXED_ROUNDS
     stopped = "as set" if fixed else "converged" if document["converged"] else "not converged: more with --max-iter"
@@ -96,7 +109,7 @@ def _show(document: Document, console: Console) -> None:
         "data": as_read(document),
         "comparisons": size,
         **({} if document["resumed"] is None else {"resumed": f"from {document['resumed']}, not from the start"}),
-        "fit": f"{document['model']}, {rounds}, {stopped} (gap {document['gap']:.1e}{reg}{rank}{exposed})",
+        "fit": f"{document['model']}, {rounds}, {stopped} (gap {document['gap']:.1e}{reg}{rank}{chosen}{exposed})",
         "saved": document["out"],
     })  # fmt: skip
     out, named = document["out"], "user" in document["columns"]

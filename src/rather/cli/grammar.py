@@ -141,10 +141,16 @@ def _fit(parser: Parser) -> None:
         help="(AltSVM); Differences, CofiRank, LCR need ratings, RobiRank clicks",
     )
     model.add_argument(
-        "--rank", type=_rank_or_auto, metavar="R|auto", help="length of the vectors, or auto (AltSVM): as it takes (64)"
+        "--rank",
+        type=_rank_or_auto,
+        metavar="R|auto",
+        help="length of the vectors, or auto (AltSVM): as it takes (64; for votes, at most 64)",
     )
     model.add_argument(
-        "--reg", type=_reg_or_cv, metavar="X|cv", help="regularisation, or cv (AltSVM): tried on held-out data (a rule)"
+        "--reg",
+        type=_reg_or_cv,
+        metavar="X|cv",
+        help="regularisation, or cv (AltSVM): chosen on held-out answers (for votes cv, else a rule)",
     )
     model.add_argument("--lam", type=float, metavar="X", help="Convex: bound on the nuclear norm, instead of reg")
     model.add_argument(
