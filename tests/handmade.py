@@ -6,7 +6,7 @@ from rather import AltSVM
 from rather.data.ids import Vocabulary, as_ids
 from rather.data.rows import row_starts
 from rather.data.votes import Votes
-from rather.models.calibration import Slope
+from rather.models.calibration import Calibration, Slope
 from rather.native import factor
 from rather.solving.scales import UserRule
 
@@ -15,6 +15,12 @@ def written(comparisons, pairs=None):
     """The same comparisons, or others by the same users of the same items, held one by one."""
     pairs = comparisons.pairs() if pairs is None else pairs
     return comparisons._with(Votes(comparisons.n_users, comparisons.n_items, pairs, comparisons.implied))
+
+
+def ruled(votes, pairs=None):
+    """Votes, or others by the same users, taken for implied ones: their reg is the rule's, not chosen."""
+    pairs = votes.pairs() if pairs is None else pairs
+    return votes._with(Votes(votes.n_users, votes.n_items, pairs, implied=True))
 
 
 def model_of(scores, users=None, items=None, seen=()):
@@ -32,6 +38,6 @@ def model_of(scores, users=None, items=None, seen=()):
     who, what = np.array(sorted(seen), np.int32).reshape(-1, 2).T
     model.seen_ = (row_starts(who, n_users), what.copy())
     model.loss_, model.reg_, model.user_rule_ = "squared_hinge", 1.0, UserRule(0.0, 1.0, 0.0)
-    model._slope, model._fitted_to, model.names_ = Slope(1.0), None, {}
+    model._slope, model._fitted_to, model.names_ = Slope(Calibration(1.0)), None, {}
     model.frame_kind_, model.history_ = "dict", []
     return model

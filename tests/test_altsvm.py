@@ -9,8 +9,9 @@ import pytest
 from sklearn.base import clone
 
 import rather
-from handmade import written
+from handmade import ruled
 from rather import AltSVM, InputError, simulate
+from rather.data.source import Source
 
 
 @pytest.fixture(scope="module")
@@ -119,24 +120,30 @@ def test_warm_start(world):
 
 
 def test_reg_rule_scales_with_the_data(world):
-    """Every comparison given twice doubles the noise level, and so the default reg: the fit is the same."""
+    """Every comparison given twice doubles the noise level, and so the reg of the rule: the fit is the same."""
     pairs = world.comparisons.pairs()
-    twice = written(world.comparisons, pairs.take(np.repeat(np.arange(len(pairs.user)), 2)))
-    once, doubled = AltSVM(rank=3).fit(world.comparisons), AltSVM(rank=3).fit(twice)
+    twice = pairs.take(np.repeat(np.arange(len(pairs.user)), 2))
+    once, doubled = (AltSVM(rank=3, balance=0).fit(ruled(world.comparisons, p)) for p in (pairs, twice))
+    assert not once.cv_results_
     assert doubled.reg_ == pytest.approx(2 * once.reg_, rel=1e-4)
     a, b = (m.user_factors_ @ m.item_factors_.T for m in (once, doubled))
     np.testing.assert_allclose(a, b, atol=2e-2 * np.abs(a).max())
 
 
 def test_reg_cv(world):
-    """reg="cv" picks the value with the best held-out accuracy, and does not lose to a bad fixed one."""
+    """reg="cv" picks about the value that does best on held-out answers, and does not lose to a bad fixed one."""
     model = AltSVM(rank=4, reg="cv").fit(world.comparisons)
-    best = max(model.cv_results_, key=lambda r: r["accuracy"])
+    best = min(model.cv_results_, key=lambda r: r["value"])
     assert len(model.cv_results_) >= 3 and best["accuracy"] > 0.6
+    assert all(list(r) == ["rank", "factor", "bias", "log_loss", "accuracy", "value"] for r in model.cv_results_)
+    scale = AltSVM(rank=4, balance=0).fit(ruled(world.comparisons)).reg_ / Source.reg_factor
+    assert 0.7 < model.reg_ / (best["factor"] * scale) < 1.4
     bad = AltSVM(rank=4, reg=model.reg_ / 50).fit(world.comparisons)
     test = world.test()
     assert rather.pairwise_accuracy(model, test) > rather.pairwise_accuracy(bad, test)
-    assert not AltSVM(rank=4).fit(world.comparisons).cv_results_
+    left_open = AltSVM(rank=4).fit(world.comparisons)
+    assert left_open.reg_ == model.reg_ and left_open.cv_results_ == model.cv_results_
+    assert not AltSVM(rank=4, reg=5.0).fit(world.comparisons).cv_results_
 
 
 @pytest.mark.parametrize("per_user", [10, 20, 60])
@@ -144,7 +151,9 @@ def test_reg_cv_does_not_lose_to_the_rule(per_user):
     """With few answers too, the path goes past the values that leave no personal part, and grows the rank."""
     world = simulate(n_users=500, n_items=100, rank=3, per_user=per_user, seed=1)
     test = world.test()
-    rule, chosen = (AltSVM(rank=8, reg=reg).fit(world.comparisons) for reg in (None, "cv"))
+    rule = AltSVM(rank=8, balance=0).fit(ruled(world.comparisons))
+    chosen = AltSVM(rank=8, reg="cv").fit(world.comparisons)
+    assert chosen.cv_results_ and not rule.cv_results_
     assert rather.pairwise_accuracy(chosen, test) > rather.pairwise_accuracy(rule, test) - 0.01
 
 
@@ -207,13 +216,15 @@ def test_warm_start_grows_what_a_stiffer_fit_left_at_zero(world):
     assert model.history_[-1]["objective"] == pytest.approx(cold.history_[-1]["objective"], rel=2e-3)
 
 
-def test_checkpoint_of_cv_does_not_search_again(world, tmp_path, monkeypatch):
-    """A fit with reg="cv" that is resumed takes the value it had settled on."""
-    params = {"rank": 3, "reg": "cv", "tol": 0, "checkpoint": tmp_path / "c"}
+@pytest.mark.parametrize(("rank", "reg"), [(3, "cv"), (3, None), (None, None)])
+def test_checkpoint_of_a_choice_does_not_search_again(world, rank, reg, tmp_path, monkeypatch):
+    """A fit that chose and is resumed takes what it had settled on."""
+    params = {"rank": rank, "reg": reg, "tol": 0, "checkpoint": tmp_path / "c"}
     first = AltSVM(max_iter=2, **params).fit(world.comparisons)
-    monkeypatch.setattr("rather.models.altsvm.choose_factor", None)
+    monkeypatch.setattr("rather.models.altsvm.choose", None)
     resumed = AltSVM(max_iter=4, **params).fit(world.comparisons)
-    assert resumed.reg_ == first.reg_ and resumed.cv_results_ == first.cv_results_ and len(resumed.history_) == 4
+    assert (resumed.reg_, resumed.bias_reg_, resumed.rank_) == (first.reg_, first.bias_reg_, first.rank_)
+    assert resumed.cv_results_ == first.cv_results_ and len(resumed.history_) == 4
 
 
 @pytest.mark.data

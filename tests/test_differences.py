@@ -186,7 +186,7 @@ def test_losses_that_see_no_gaps_ignore_them():
     with_gaps = KINDS["pairs written down"]()
     p = with_gaps.pairs()
     votes = Comparisons.from_frame({"user": p.user, "winner": p.winner, "loser": p.loser})
-    a, b = (rather.AltSVM(rank=2, balance=0.5).fit(c).item_factors_ for c in (with_gaps, votes))
+    a, b = (rather.AltSVM(rank=2, reg=3.0, bias=3.0, balance=0.5).fit(c).item_factors_ for c in (with_gaps, votes))
     assert (a == b).all()
 
 

@@ -165,7 +165,7 @@ def test_the_memory_of_dual_variables(monkeypatch):
 def test_a_hinge_that_says_it_converged(tmp_path):
     """What the smoothing of a hinge hides is left to gain too; a fit that was killed while it is tightened goes on."""
     votes = rather.simulate(100, 30, rank=2, per_user=40, seed=0).comparisons
-    params = {"rank": 3, "loss": "hinge", "tol": 1e-4, "n_threads": 1, "exposure": False}
+    params = {"rank": 3, "reg": 25.7, "bias": 96.2, "loss": "hinge", "tol": 1e-4, "n_threads": 1, "exposure": False}
     whole = AltSVM(**params, max_iter=60).fit(votes)
     best = AltSVM(**{**params, "tol": 0.0}, max_iter=300).fit(votes)
     assert whole.converged_ and not best.converged_ and best.history_[-1]["gap"] > 1e-3

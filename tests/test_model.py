@@ -31,6 +31,12 @@ def scores(model):
     return model.user_factors_ @ model.item_factors_.T + model.item_bias_
 
 
+def seen_by(model, user):
+    """The items that a user is known to have met."""
+    i, (start, item) = model.users_.tolist().index(user), model.seen_
+    return model.items_[item[start[i] : start[i + 1]]].tolist()
+
+
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
@@ -173,8 +179,31 @@ def test_probabilities_of_both_sides_add_to_one(model):
     np.testing.assert_allclose(p + q, 1, atol=1e-6)
     assert (p[left == right] == 0.5).all()
     assert ((p > 0.5) == (model.score("user 3", left) > model.score("user 3", right))).all()
-    margin = model.score("user 3", left) - model.score("user 3", right)
-    np.testing.assert_allclose(p, 1 / (1 + np.exp(-model.slope_ * margin)), atol=1e-6)
+
+
+def test_how_sure_depends_on_what_the_user_met(model):
+    """P = sigma(a margin), where a is slope_ but for two powers: of the items met, and of e once for each new one."""
+    found, users = model._slope.found, model.users_[[3, 30]]
+    assert found.answers and found.unmet and model.slope_ == found.slope
+    left, right = (axis.ravel() for axis in np.meshgrid(model.items_, model.items_))
+    for user, met in zip(users, (set(seen_by(model, user)) for user in users), strict=True):
+        margin = model.score(user, left) - model.score(user, right)
+        new = np.array([(a not in met) + (b not in met) for a, b in zip(left, right, strict=True)])
+        a = found.slope * ((1 + len(met)) / (1 + found.typical)) ** found.answers * np.exp(found.unmet * new)
+        assert set(new) == {0, 1, 2}
+        np.testing.assert_allclose(model.probability(user, left, right), 1 / (1 + np.exp(-a * margin)), atol=1e-6)
+
+
+def test_a_newcomer_who_said_what_a_user_said_is_as_sure(model, world):
+    """The probabilities of a person folded in from a user's votes are about that user's, of items met and of others."""
+    pairs = world.comparisons.pairs()
+    for i in (0, 30):
+        own = pairs.take(pairs.user == i)
+        person = model.fold_in(list(zip(model.items_[own.winner], model.items_[own.loser], strict=True)))
+        left, right = (axis.ravel() for axis in np.meshgrid(model.items_, model.items_))
+        want = model.probability(model.users_[i], left, right)
+        got = [person.probability(a, b) for a, b in zip(left, right, strict=True)]
+        np.testing.assert_allclose(got, want, atol=3e-3)
 
 
 def test_probability_pairs_up_users_and_items(model):
@@ -309,7 +338,7 @@ def test_a_model_says_what_it_is_missing():
     """Fitted attributes are absent before the fit, in a way that hasattr and copying understand."""
     model = AltSVM()
     assert not hasattr(model, "user_factors_") and not hasattr(model, "users_") and not hasattr(model, "nothing")
-    assert model.fit(Comparisons.from_triples([[0, 0, 1]])).user_factors_.shape == (1, 64)
+    assert model.fit(Comparisons.from_triples([[0, 0, 1]])).user_factors_.shape == (1, 1)
 
 
 @pytest.mark.parametrize("params", [{}, {"user_power": 0.5}, {"balance": 0.5}])

@@ -8,6 +8,7 @@ import pytest
 
 import rather
 from rather import ESTIMATORS, AltSVM, Comparisons, Convex, Global, InputError
+from rather.models.model import Model
 from rather.models.state import Stateful
 from rather.testing import small_data
 
@@ -121,11 +122,12 @@ def test_later_rounds_do_not_change_what_was_published(name):
     assert kept[0][1] != kept[-1][1]
 
 
+@pytest.mark.parametrize("reg", [2.0, None], ids=["first round", "choice"])
 @pytest.mark.parametrize("kind", [AltSVM, Convex])
-def test_an_interrupt_inside_the_first_round_leaves_the_old_model(kind, monkeypatch):
+def test_an_interrupt_before_the_end_of_the_first_round_leaves_the_old_model(kind, reg, monkeypatch):
     """There is nothing to keep yet: KeyboardInterrupt goes on, and the model is what it was, certificate and all."""
     votes = small_data("votes")
-    model = kind(n_threads=1, max_iter=3).fit(votes)
+    model = kind(n_threads=1, max_iter=3, reg=reg).fit(votes)
     before, proof = answers(model), model.certificate()
     real = rather.solving.problem.Problem.user_step
 
@@ -142,8 +144,9 @@ def test_an_interrupt_inside_the_first_round_leaves_the_old_model(kind, monkeypa
 
 def test_an_interrupt_while_calibrating_is_raised_and_caches_nothing(monkeypatch):
     """The slope is found or it is not: an interrupt goes on, and the next question finds the same slope."""
-    model = AltSVM(rank=3).fit(small_data("votes"))
-    slope = AltSVM(rank=3).fit(small_data("votes")).calibrate().slope_
+    model = AltSVM(rank=3, reg=2.0).fit(small_data("votes"))
+    slope = AltSVM(rank=3, reg=2.0).fit(small_data("votes")).calibrate().slope_
+    assert model.slope_ is None
     real, calls = rather.solving.newton.Newton.round, []
 
     def press(self):
@@ -226,20 +229,24 @@ def test_threads_that_ask_while_another_fits():
 
 def test_newcomers_share_one_calibration(monkeypatch):
     """The slope is found once for a state, whoever asks first."""
-    calls, real = [], rather.models.model.found_slope
-    monkeypatch.setattr("rather.models.model.found_slope", lambda *given: calls.append(1) or real(*given))
-    model = AltSVM(rank=3).fit(small_data("votes"))
+    calls, real = [], Model._found_calibration
+    monkeypatch.setattr(Model, "_found_calibration", lambda *given: calls.append(1) or real(*given))
+    model = AltSVM(rank=3, reg=2.0).fit(small_data("votes"))
     pair = tuple(model.items_[:2])
     assert len({model.fold_in([pair]).probability(*pair) for _ in range(3)}) == 1
     assert len(calls) == 1 and model.slope_ is not None
     model.probability(model.users_[0], *pair)
     assert len(calls) == 1
+    chose = AltSVM(rank=3).fit(small_data("votes"))  # and knows it since then
+    assert chose.slope_ is not None and chose.fold_in([pair]).probability(*pair) > 0.5
+    assert chose.calibrate() is chose and len(calls) == 1
 
 
 def test_parameters_changed_since_are_not_the_models():
     """A slope asked for after set_params is that of the model that was fitted, and the parameters stay as set."""
-    model = AltSVM(rank=3).fit(small_data("votes"))
-    slope = AltSVM(rank=3).fit(small_data("votes")).calibrate().slope_
+    model = AltSVM(rank=3, reg=2.0).fit(small_data("votes"))
+    slope = AltSVM(rank=3, reg=2.0).fit(small_data("votes")).calibrate().slope_
+    assert model.slope_ is None
     model.set_params(rank=8, loss="logistic", seed=9, bias=False)
     assert model.calibrate().slope_ == slope and model.get_params()["rank"] == 8 and model.loss == "logistic"
 
