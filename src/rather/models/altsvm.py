@@ -194,6 +194,7 @@ class AltSVM(LowRank):
             problem.set_reg(self._last.reg_, self._last.bias_reg_)
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._pose(comparisons.source, problem, exposed)
+        self._set_interest(exposed, comparisons)
         self._proof = None
         sure = saved.calibration if saved else chosen.calibration if chosen else None
         keep = None if checkpoint is None else partial(checkpoint.write, self.cv_results_, sure)

@@ -144,6 +144,7 @@ class Convex(LowRank):
         solver = Growing(problem, self.seed, radius)
         self.loss_ = self.loss
         self._set_data(comparisons)
+        self._set_interest(exposed, comparisons)
 
         def one_round() -> dict[str, float]:
             record = solver.round()

@@ -11,7 +11,7 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, Ids, Vocabulary, as_ids, read_only
 from ..data.tables import Table
-from ..errors import InputError, NotFittedError, number
+from ..errors import InputError, NotFittedError, number, one_of
 from ..native import FloatArray, core, threads
 from .calibration import Calibration, Slope, calibrated, put_aside, worth
 from .exclusions import Rows, exclusions, is_in, select
@@ -87,6 +87,10 @@ class Model(Stateful):
             )
             parts.append((query + first, place, found, rank))
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+    def _best_shown(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
+        """The same of what to show, which may be more than a matter of scores."""
+        return self._best(u, k, excluded, items)
 
     def _tensors(self) -> dict[str, Any]:
         """Arrays to save."""
@@ -240,9 +244,15 @@ class Model(Stateful):
 
     @of_one_moment
     def recommend(
-        self, users: Any, k: int | None = None, exclude: Any = None, items: Any = None, unknown: str = "error"
+        self,
+        users: Any,
+        k: int | None = None,
+        exclude: Any = None,
+        items: Any = None,
+        unknown: str = "error",
+        by: str = "interest",
     ) -> Table:
-        """The k best items for each user: columns user, item, score, rank.
+        """The k best items to show each user: columns user, item, score, rank.
 
         Parameters
         ----------
@@ -258,9 +268,14 @@ class Model(Stateful):
         unknown : {"error", "everyone", "skip"}
             What users that the model does not know get: an error, everybody's ranking, or no list (and a warning says
             how many).
+        by : {"interest", "score"}
+            "interest": where the model learned it (from ratings that people chose to give), what they would take up and
+            like, best first; the column score is then the sum of both, in standard deviations. Everywhere else, and
+            with "score", lists are in the order of :meth:`score`: what they would rather have, if they had met it all.
         """
         self._require_fit()
         check_unknown(unknown)
+        one_of("by", by, ("interest", "score"))
         asked = as_ids(as_list(users), "the list of users")
         u = self.user_vocabulary_.codes(asked)
         if unknown == "error":
@@ -274,16 +289,17 @@ class Model(Stateful):
             exclude, asked, among, people=self.user_vocabulary_, items=self.item_vocabulary_,
             seen=lambda: select(self.seen_, u), names=self.names_,
         )  # fmt: skip
-        query, item, score, place = self._best_any(u, k, excluded, among)
+        query, item, score, place = self._best_any(u, k, excluded, among, by)
         return self._table({"user": asked[query], "item": self.items_[item], "score": score, "rank": place})
 
-    def _best_any(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
-        """The same as ``_best`` where some users may be unknown (-1)."""
+    def _best_any(self, u: Codes, k: int, excluded: Rows | None, items: Codes, by: str = "interest") -> tuple[Any, ...]:
+        """The same as ``_best`` or ``_best_shown`` where some users may be unknown (-1)."""
+        best = self._best_shown if by == "interest" else self._best
         if (u >= 0).all():
-            return self._best(u, k, excluded, items)
+            return best(u, k, excluded, items)
         known, strangers = (np.flatnonzero(mask).astype(np.int32) for mask in (u >= 0, u < 0))
         own = [None if excluded is None else select(excluded, rows) for rows in (known, strangers)]
-        found = self._best(u[known], k, own[0], items), self._best_of_everyone(len(strangers), k, own[1], items)
+        found = best(u[known], k, own[0], items), self._best_of_everyone(len(strangers), k, own[1], items)
         parts = ((rows[query], *rest) for rows, (query, *rest) in zip((known, strangers), found, strict=True))
         joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
         order = np.argsort(joined[0], kind="stable")

@@ -9,18 +9,22 @@ from typing import Any
 import numpy as np
 
 from ..data import frames
+from ..data.comparisons import Comparisons
 from ..data.ids import Codes, as_ids, factorize
 from ..errors import InputError
-from ..native import LOSSES, FloatArray, core, factor
+from ..native import LOSSES, FloatArray, core, factor, threads
 from ..solving import smoothing
 from ..solving.exposure import Exposure, person_features
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule
-from .factors import FactorModel
+from .exclusions import Rows, select
+from .factors import FactorModel, best_rows
+from .interest import FEATURES, Interest
 from .person import Person
 from .state import of_one_moment
 
 PRIOR = "exposure_parts", "exposure_coefficients"
+INTEREST = "interest_parts", "interest_weights"
 
 
 class FoldInModel(FactorModel):
@@ -32,6 +36,7 @@ class FoldInModel(FactorModel):
     reg_: float
     user_rule_: UserRule
     prior_: tuple[FloatArray, FloatArray] | None = None  # what a newcomer's prior mean is made of; see _set_prior
+    interest_: Interest | None = None
 
     @property
     def exposure_(self) -> bool:
@@ -93,11 +98,28 @@ class FoldInModel(FactorModel):
         if exposed is not None and coefficients is not None:
             self.prior_ = exposed.parts[:, : exposed.k], coefficients[:, : self.rank_].copy()
 
+    def _set_interest(self, exposed: Exposure | None, comparisons: Comparisons) -> None:
+        """Keep what lists take: of ratings that people chose to give."""
+        if exposed is not None and comparisons.ratings is not None:
+            k = min(FEATURES, exposed.k)
+            self.interest_ = Interest(
+                exposed.parts[:, :k].copy(), exposed.items[:, :k] * exposed.roots[:, None].astype(np.float32)
+            )
+
+    def _best_shown(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
+        if self.interest_ is None:
+            return super()._best_shown(u, k, excluded, items)
+        width = self.rank_ + 1
+        left, right = self.interest_.rows(self.U_[u, :width], self.V_[:, :width], select(self.seen_, u))
+        everyone = np.arange(len(u), dtype=np.int32)
+        return best_rows(left, everyone, right, k, excluded, items, threads(self.n_threads))
+
     # -- files --------------------------------------------------------------------------------------------------
 
     def _tensors(self) -> dict[str, Any]:
         prior = {} if self.prior_ is None else dict(zip(PRIOR, self.prior_, strict=True))
-        return super()._tensors() | prior
+        shown = {} if self.interest_ is None else dict(zip(INTEREST, self.interest_, strict=True))
+        return super()._tensors() | prior | shown
 
     def _about(self) -> dict[str, Any]:
         return {**super()._about(), "loss": self.loss_, "user_rule": asdict(self.user_rule_)}
@@ -115,6 +137,10 @@ class FoldInModel(FactorModel):
                 and all((np.abs(a) < 1e15).all() for a in (parts, coefficients))
             )
             if not sound:
+                return False
+        if INTEREST[0] in tensors:
+            self.interest_ = Interest(*(tensors[name] for name in INTEREST))
+            if not self.interest_.is_sound(len(self.items_), 1e15):
                 return False
         return (
             super()._restore(tensors, about)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data.ids import Codes, as_ids, read_only
 from ..data.tables import Table
-from ..errors import InputError
+from ..errors import InputError, one_of
 from ..native import FloatArray, threads
 from .exclusions import exclusions, for_one_person
 from .factors import FactorModel, best_rows, score_rows
@@ -57,11 +57,13 @@ class Person:
         among = self.model._candidates(items)
         return self._best(len(among), None, among)
 
-    def recommend(self, k: int | None = None, exclude: Any = None, items: Any = None) -> Table:
-        """The k best items (10 by default), or of ``items``: columns item, score, rank.
+    def recommend(self, k: int | None = None, exclude: Any = None, items: Any = None, by: str = "interest") -> Table:
+        """The k best items to show (10 by default), or of ``items``: columns item, score, rank.
 
-        ``exclude`` are items to leave out (a list or a table of items), or "seen": those in the answers.
+        ``exclude`` are items to leave out (a list or a table of items), or "seen": those in the answers. ``by`` is as
+        in :meth:`Model.recommend`.
         """
+        one_of("by", by, ("interest", "score"))
         among = self.model._candidates(items)
         k = self.model._checked_k(k, len(among), "items")
         gone = self._met()
@@ -71,10 +73,14 @@ class Person:
             for_one_person(exclude, names), nobody, among, people=self.model.user_vocabulary_,
             items=self.model.item_vocabulary_, seen=lambda: seen, names=names,
         )  # fmt: skip
-        return self._best(k, excluded, among)
+        return self._best(k, excluded, among, shown=by == "interest")
 
-    def _best(self, k: int, excluded: Any, items: Codes) -> Table:
-        model = self.model
+    def _best(self, k: int, excluded: Any, items: Codes, shown: bool = False) -> Table:
+        model, rows = self.model, (self._u, self.model.V_)
+        interest = getattr(model, "interest_", None)
+        if shown and interest is not None:
+            width, met = model.rank_ + 1, np.unique(self._met())
+            rows = interest.rows(self._u[:, :width], model.V_[:, :width], (np.array([0, len(met)]), met))
         one = np.zeros(1, np.int32)
-        _, item, score, place = best_rows(self._u, one, model.V_, k, excluded, items, threads(model.n_threads))
+        _, item, score, place = best_rows(rows[0], one, rows[1], k, excluded, items, threads(model.n_threads))
         return model._table({"item": model.items_[item], "score": score, "rank": place})

@@ -11,7 +11,8 @@ with the ridges of the model about these means, and ridges on A and B. Items tha
 that are met by the same people, and people from those who meet the same items.
 
 Where items are handed out rather than chosen, E is as random as its margins allow and none of this holds. So the second
-singular value (the first only says who meets how much) must stand out from that of a random E.
+singular value (the first only says who meets how much) must stand out from that of a random E: from the edge of the
+spectrum of a random matrix or, where it is near that, from the value of a shuffled E.
 """
 
 from __future__ import annotations
@@ -31,19 +32,21 @@ from .singular import singular
 FEATURES = 100  # at most
 ITERATIONS = 5
 STRENGTH = 0.5  # of the ridges on A and B; as FEATURES and ITERATIONS, chosen on held-out training ratings
-STANDS_OUT = 1.25  # times the edge of a random spectrum
+STANDS_OUT, NEAR, SHUFFLED = 1.25, 0.95, 1.02  # times the edge of a random spectrum; times the shuffled value
 
 
 @dataclass(frozen=True)
 class Exposure:
     """Features of users and items, laid out as factors are, of which the first ``k`` columns count.
 
-    ``parts`` are R_j / sqrt(n_j): a person's features are the direction of the sum over the items they met.
+    ``parts`` are R_j / sqrt(n_j): a person's features are the direction of the sum over the items they met. ``roots``
+    are the sqrt(n_j).
     """
 
     users: FloatArray
     items: FloatArray
     parts: FloatArray
+    roots: FloatArray
     k: int
 
     def priors(self, scales: Scales, n_threads: int) -> Priors:
@@ -84,7 +87,7 @@ def exposure_features(source: Source, *, wanted: bool | None, seed: int, n_threa
     parts[:, :k] = right[:, :k] / np.sqrt(n_j)[:, None]
     items[:, :k] = right[:, :k] * values
     core.user_products(store, ones, parts, users, n_threads)
-    return Exposure(unit_rows(users), items, parts, k)
+    return Exposure(unit_rows(users), items, parts, np.sqrt(n_j), k)
 
 
 def unit_rows(rows: Any) -> FloatArray:
@@ -100,4 +103,22 @@ def _stands_out(store: Any, entries: FloatArray, seed: int, n_threads: int) -> b
     values, _, _ = singular(store, entries, columns=few, iterations=ITERATIONS, rng=rng, n_threads=n_threads)
     met = np.count_nonzero(np.diff(store.start)), np.count_nonzero(store.item_count)
     edge = sum(np.sqrt(n / max(store.n_entries, 1)) for n in met)
-    return bool(values[1] > STANDS_OUT * edge)
+    if not NEAR * edge < values[1] < STANDS_OUT * edge:
+        return bool(values[1] >= STANDS_OUT * edge)
+    return bool(values[1] > SHUFFLED * _second_shuffled(store, rng))
+
+
+def _second_shuffled(store: Any, rng: np.random.Generator) -> float:
+    """The second singular value of E where the same items are met by others: as many a user, and as many users each."""
+    from scipy.sparse import csr_matrix, diags
+    from scipy.sparse.linalg import svds
+
+    item = rng.permutation(store.item)
+    met = csr_matrix((np.ones(len(item)), item, store.start), shape=(store.n_users, store.n_items))
+    met.sum_duplicates()
+    met.data[:] = 1.0
+    left, right = (diags(np.maximum(np.asarray(met.sum(axis=a)).ravel(), 1.0) ** -0.5) for a in (1, 0))
+    if min(met.shape) <= 3:
+        return float(np.linalg.svd((left @ met @ right).toarray(), compute_uv=False)[1])
+    first = rng.standard_normal(min(met.shape))
+    return float(np.sort(svds(left @ met @ right, k=2, v0=first, return_singular_vectors=False))[0])
