@@ -26,6 +26,7 @@ from .rivals.bpr import BPR
 from .rivals.cofirank import CofiRank
 from .rivals.differences import Differences
 from .rivals.global_ranking import Global
+from .rivals.item_mean import ItemMean
 from .rivals.lcr import LCR
 from .rivals.robirank import RobiRank
 from .rivals.sgd import SGD
@@ -49,6 +50,7 @@ __all__ = [
     "FileError",
     "Global",
     "InputError",
+    "ItemMean",
     "Mean",
     "Model",
     "NotFittedError",

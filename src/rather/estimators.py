@@ -13,12 +13,13 @@ from .rivals.bpr import BPR
 from .rivals.cofirank import CofiRank
 from .rivals.differences import Differences
 from .rivals.global_ranking import Global
+from .rivals.item_mean import ItemMean
 from .rivals.lcr import LCR
 from .rivals.robirank import RobiRank
 from .rivals.sgd import SGD
 
 ESTIMATORS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (AltSVM, Convex, Global, BPR, SGD, Differences, CofiRank, LCR, RobiRank)
+    kind.__name__: kind for kind in (AltSVM, Convex, Global, ItemMean, BPR, SGD, Differences, CofiRank, LCR, RobiRank)
 }
 
 

@@ -14,6 +14,7 @@ from .source import NO_GAPS, Counts, Scores, Source
 from .votes import Votes
 
 BYTES_A_PAIR = 64  # while it is written down
+FEW = 50_000
 
 
 class Levels(Source):
@@ -84,6 +85,11 @@ class Rated(Levels):
     """All pairs of a user's items that they rated differently."""
 
     name = "ratings"
+
+    @property
+    def chooses(self) -> bool:  # type: ignore[override]
+        """The usual factors suit many ratings; of few, held-out ones choose better."""
+        return len(self.levels.user) <= FEW
 
     @property
     def ratings(self) -> Ratings:  # type: ignore[override]

@@ -27,7 +27,7 @@ from ..logistic import sigmoid
 from .exclusions import Rows, is_in
 
 Numbers = npt.NDArray[np.float64]
-ENOUGH = 20_000  # answers put aside, all times together
+ENOUGH = 10_000  # answers put aside, all times together
 MOST_TIMES = 10
 SHARES = 0.05, 0.2  # of the answers, least and most; of items always the most
 MOST_PAIRS = 200_000
