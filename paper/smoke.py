@@ -63,7 +63,8 @@ def write_data(place: Path) -> None:
         who, place_of = np.repeat(np.arange(USERS), n), np.tile(np.arange(n), USERS)
         write(f"sushi/rankings_{part}.parquet", user=who, item=order, rank=place_of)
     votes = rather.simulate(USERS, 12, rank=2, per_user=30).comparisons.to_frame("dict")
-    write("llmfao/comparisons.parquet", **{name: list(column) for name, column in votes.items()})
+    for file in ("llmfao/comparisons", "colours/votes"):
+        write(f"{file}.parquet", **{name: list(column) for name, column in votes.items()})
 
 
 if ON:

@@ -294,6 +294,13 @@ def _text(values: Iterable[str]) -> Any:
 
 
 DATA_SETS = {
+    "colours": DataSet(
+        "63,433 answers of 48 people to which of two colours they like better",
+        "none stated; local evaluation only",
+        "https://github.com/gregcanal/multiuser-metric-preference",
+        main="votes.parquet",
+        columns="user, winner, loser",
+    ),
     "letterboxd": DataSet(
         "19 million ratings of films, half stars from 1 to 10",
         "none of its own: collected from public profiles; local evaluation only",
