@@ -27,7 +27,7 @@ from ..logistic import sigmoid
 from .exclusions import Rows, is_in
 
 Numbers = npt.NDArray[np.float64]
-ENOUGH = 10_000  # answers put aside, all times together
+ENOUGH, AT_A_TIME = 8_000, 800  # answers put aside in all, and each time
 MOST_TIMES = 10
 SHARES = 0.05, 0.2  # of the answers, least and most; of items always the most
 MOST_PAIRS = 200_000
@@ -82,8 +82,8 @@ class Aside:
 
 def put_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons, Aside]]:
     """(the rest, what was put aside), as often as it takes to put enough aside; never, where there is too little."""
-    n, least = _answers(comparisons), SHARES[1 if comparisons.source.implied else 0]
-    share = min(max(ENOUGH / max(n, 1), least), SHARES[1])
+    n = _answers(comparisons)
+    share = SHARES[1] if comparisons.source.implied else float(np.clip(AT_A_TIME / max(n, 1), *SHARES))
     for time in range(min(max(math.ceil(ENOUGH / max(share * n, 1)), 1), MOST_TIMES)):
         try:
             rest, held = comparisons.hold_out(share, seed=seed + time)
