@@ -23,7 +23,13 @@ from .models import check_sound, every_score
 
 FULL, CHUNK, SECONDS = 5_000, 500, 120.0
 RACES = ("BPR", "SGD", "RobiRank")  # with several threads, on purpose
-NEEDS = {"Differences": ("ratings",), "CofiRank": ("ratings",), "LCR": ("ratings",), "RobiRank": ("clicks",)}
+NEEDS = {
+    "ItemMean": ("ratings",),
+    "Differences": ("ratings",),
+    "CofiRank": ("ratings",),
+    "LCR": ("ratings",),
+    "RobiRank": ("clicks",),
+}
 WORST = 1.01
 RESOLVED = 1e-11  # of the loss of no model: where margins fall short by 3e-6, single precision sees no better ones
 

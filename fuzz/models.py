@@ -10,7 +10,7 @@ import numpy as np
 from rather import ESTIMATORS, Comparisons
 from rather.testing import small_data
 
-SEES = {"Differences": "ratings", "CofiRank": "ratings", "LCR": "ratings", "RobiRank": "clicks"}
+SEES = {"ItemMean": "ratings", "Differences": "ratings", "CofiRank": "ratings", "LCR": "ratings", "RobiRank": "clicks"}
 SMALL = {"rank": 3, "max_iter": 3, "anchors": 2, "n_threads": 1}
 
 

@@ -113,8 +113,8 @@ def test_help_states_the_defaults_and_choices_of_the_model(run):
     defaults = AltSVM().get_params()
     said = {option: out.split(f"--{option} ")[-1].split(" --")[0] for option in ("rank", "reg", "max-iter")}
     assert said["max-iter"].endswith(f"({defaults['max_iter']:g})")
-    assert defaults["rank"] is None and said["rank"].endswith(f"({tuning.RANK}; for votes, at most {tuning.RANK})")
-    assert defaults["reg"] is None and said["reg"].endswith("(for votes cv, else a rule)")
+    assert defaults["rank"] is None and said["rank"].endswith(f"({tuning.RANK}; of votes or few ratings, at most)")
+    assert defaults["reg"] is None and said["reg"].endswith("(of votes or few ratings cv, else a rule)")
     assert f"({Source.tol:g}; clicks {AgainstUnseen.tol:g})" in " ".join(out.split())
     assert f"--loss L {', '.join(native.LOSSES)}" in out and f"({defaults['loss']})" in out
     assert "--solver {" + ",".join(altsvm.SOLVERS) + "}" in out and f"({defaults['solver']})" in out
@@ -346,7 +346,7 @@ def test_fit_tunes(document, files, tmp_path):
 
 
 def test_fit_tells_what_was_chosen(run, document, files, tmp_path):
-    """For votes rank and reg are chosen, where they are not given; for ratings they are not."""
+    """Of votes rank and reg are chosen, where they are not given; of clicks they are not."""
     fit = ("fit", files["votes"], "--out", tmp_path / "m")
     told = document(*fit)
     model = rather.load(tmp_path / "m")
@@ -355,8 +355,8 @@ def test_fit_tells_what_was_chosen(run, document, files, tmp_path):
     assert f"{said}, both chosen on held-out answers)" in " ".join(run(*fit)[1].split())
     assert "rank 2, reg chosen on held-out answers)" in " ".join(run(*fit, "--rank", 2)[1].split())
     assert document(*fit, "--reg", 5)["chosen"] == []
-    assert document("fit", files["ratings"], "--out", tmp_path / "m")["chosen"] == []
-    assert "held-out" not in run("fit", files["ratings"], "--out", tmp_path / "m")[1]
+    assert document("fit", files["clicks"], "--out", tmp_path / "m")["chosen"] == []
+    assert "held-out" not in run("fit", files["clicks"], "--out", tmp_path / "m")[1]
 
 
 def test_columns_by_other_names(document, tmp_path):
@@ -389,6 +389,9 @@ def test_other_models(document, run, files, tmp_path):
     assert "{" + ",".join(rather.ESTIMATORS) + "}" in run("fit", "--help")[1]
     told = document("fit", files["ratings"], "--out", tmp_path / "m", "--model", "Global")
     assert told["model"] == "Global" and type(rather.load(tmp_path / "m")) is rather.Global
+    told = document("fit", files["ratings"], "--out", tmp_path / "m", "--model", "ItemMean")  # which has no rounds
+    assert told["rounds"] == 0 and rather.load(tmp_path / "m").slope_ is not None
+    assert "ItemMean\n" in run("fit", files["ratings"], "--out", tmp_path / "m", "--model", "ItemMean")[1]
     code, _, error = run("fit", files["ratings"], "--out", tmp_path / "m", "--model", "Global", "--rank", 3)
     assert code == 2 and "Global has no --rank" in error
     code, _, error = run("fit", files["votes"], "--out", tmp_path / "m", "--model", "LCR")

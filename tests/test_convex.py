@@ -103,7 +103,7 @@ def test_constraint_and_multiplier_agree(loss):
 
 def test_history_descends_to_a_proven_gap():
     comparisons = rather.simulate(80, 50, rank=3, per_user=30, seed=0, levels=5).comparisons
-    model = Convex(tol=1e-4).fit(comparisons)
+    model = Convex(reg=19.0, bias=95.0, tol=1e-4).fit(comparisons)
     last = model.history_[-1]
     assert model.converged_ and last["gap"] <= 1e-4
     assert last["gap"] == pytest.approx(1 - last["lower_bound"] / last["objective"])

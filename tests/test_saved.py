@@ -10,6 +10,7 @@ import rather
 
 SAVED = Path(__file__).parent / "saved"
 FILES = sorted(SAVED.glob("*/*.model"))
+LATER = {"ItemMean"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -32,4 +33,4 @@ def test_earlier_files_load(path):
 
 def test_every_estimator_of_the_first_version_is_there():
     """There is a file of every estimator of 0.1.0, and of every kind of id."""
-    assert {path.stem.split("-")[0] for path in FILES if path.parent.name == "0.1.0"} == set(rather.ESTIMATORS)
+    assert {path.stem.split("-")[0] for path in FILES if path.parent.name == "0.1.0"} == set(rather.ESTIMATORS) - LATER

@@ -51,18 +51,18 @@ def fit(options: argparse.Namespace) -> Answer:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="fit interrupted")  # said below, in one line
         model.fit(comparisons)
-    rounds = len(model.history_)
+    history = getattr(model, "history_", [])  # of those that have rounds
     if model.slope_ is None:
         model.save(places[-1])  # before it is found how sure to be, which takes about another fit
         try:
-            if model.interrupted_:
+            if history and model.interrupted_:
                 raise KeyboardInterrupt
             model.calibrate().save(options.out)
         except KeyboardInterrupt:
             kept = f" ({options.out} is as it was)" if len(places) > 1 else ""
             resume = "run the same command to go on" if options.checkpoint else "--checkpoint would let it go on"
             raise KeyboardInterrupt(
-                f"interrupted; the model of {rounds} rounds is saved to {places[-1]}{kept}, without probabilities; "
+                f"interrupted; the model of {len(history)} rounds is saved to {places[-1]}{kept}, without probabilities; "
                 f"{resume}"
             ) from None
     else:
@@ -71,8 +71,8 @@ def fit(options: argparse.Namespace) -> Answer:
         Path(place).unlink(missing_ok=True)
     return source.about | {
         "users": comparisons.n_users, "items": comparisons.n_items, "comparisons": len(comparisons),
-        "model": options.model, "reg": getattr(model, "reg_", None), "rounds": rounds,
-        "converged": model.converged_, "gap": model.history_[-1]["gap"],
+        "model": options.model, "reg": getattr(model, "reg_", None), "rounds": len(history),
+        "converged": model.converged_ if history else True, "gap": history[-1]["gap"] if history else 0.0,
         "rank": getattr(model, "rank_", None), "chosen": _chosen(model), "exposure": getattr(model, "exposure_", False),
         "seconds": time.perf_counter() - began, "out": options.out, "resumed": options.checkpoint if resumed else None,
     }, _show  # fmt: skip
@@ -85,7 +85,7 @@ def _estimator(options: argparse.Namespace, verbose: bool) -> Any:
     for name in (name for name in PARAMETERS if name in given and name not in kind._param_names()):
         option = {"bias": "no-bias", "n_threads": "threads"}.get(name, name.replace("_", "-"))
         raise InputError(f"{options.model} has no --{option}; leave it out")
-    return kind(verbose=verbose, **given)
+    return kind(**given, **({"verbose": verbose} if "verbose" in kind._param_names() else {}))
 
 
 def _chosen(model: Any) -> list[str]:
@@ -105,11 +105,12 @@ def _show(document: Document, console: Console) -> None:
     exposed = ", learning from who met what" if document["exposure"] else ""
     fixed = document["model"] in FIXED_ROUNDS
     stopped = "as set" if fixed else "converged" if document["converged"] else "not converged: more with --max-iter"
+    how = f"{rounds}, {stopped} (gap {document['gap']:.1e}{reg}{rank}{chosen}{exposed})" if document["rounds"] else ""
     facts(console, {
         "data": as_read(document),
         "comparisons": size,
         **({} if document["resumed"] is None else {"resumed": f"from {document['resumed']}, not from the start"}),
-        "fit": f"{document['model']}, {rounds}, {stopped} (gap {document['gap']:.1e}{reg}{rank}{chosen}{exposed})",
+        "fit": f"{document['model']}{how and ', '}{how}",
         "saved": document["out"],
     })  # fmt: skip
     out, named = document["out"], "user" in document["columns"]

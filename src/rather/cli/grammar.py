@@ -138,19 +138,19 @@ def _fit(parser: Parser) -> None:
         "--model",
         default="AltSVM",
         choices=tuple(ESTIMATORS),
-        help="(AltSVM); Differences, CofiRank, LCR need ratings, RobiRank clicks",
+        help="(AltSVM); ItemMean, Differences, CofiRank, LCR need ratings, RobiRank clicks",
     )
     model.add_argument(
         "--rank",
         type=_rank_or_auto,
         metavar="R|auto",
-        help="length of the vectors, or auto (AltSVM): as it takes (64; for votes, at most 64)",
+        help="length of the vectors, or auto (AltSVM): as it takes (64; of votes or few ratings, at most)",
     )
     model.add_argument(
         "--reg",
         type=_reg_or_cv,
         metavar="X|cv",
-        help="regularisation, or cv (AltSVM): chosen on held-out answers (for votes cv, else a rule)",
+        help="regularisation, or cv (AltSVM): chosen on held-out answers (of votes or few ratings cv, else a rule)",
     )
     model.add_argument("--lam", type=float, metavar="X", help="Convex: bound on the nuclear norm, instead of reg")
     model.add_argument(
