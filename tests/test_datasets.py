@@ -105,7 +105,7 @@ def test_absent_data_set_says_where_and_what_next(home, name, advice):
 def test_unknown_name_is_refused(home):
     """A name that is not known gets the list of those that are."""
     for act in (datasets.find, datasets.fetch, datasets.load):
-        with pytest.raises(InputError, match="'ml-1b'; it must be one of 'letterboxd'"):
+        with pytest.raises(InputError, match="'ml-1b'; it must be one of 'colours', 'letterboxd'"):
             act("ml-1b")
 
 

@@ -62,8 +62,8 @@ def fit(options: argparse.Namespace) -> Answer:
             kept = f" ({options.out} is as it was)" if len(places) > 1 else ""
             resume = "run the same command to go on" if options.checkpoint else "--checkpoint would let it go on"
             raise KeyboardInterrupt(
-                f"interrupted; the model of {len(history)} rounds is saved to {places[-1]}{kept}, without probabilities; "
-                f"{resume}"
+                f"interrupted; the model of {len(history)} rounds is saved to {places[-1]}{kept}, "
+                f"without probabilities; {resume}"
             ) from None
     else:
         model.save(options.out)
