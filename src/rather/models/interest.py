@@ -3,10 +3,11 @@
 Scores learned from ratings say which of two items a person would rather have, as if they had met both. Most of what
 they would like they will never take up, so lists to show ask for both. With the features of ``solving.exposure``,
 
-    q_ij = z_i . h_j sqrt(n_j),    z_i = the sum of R_j / sqrt(n_j) over the items that i met,    h_j = Sigma R_j
+    q_ij = z_i . R_j sqrt(n_j),    z_i = the sum of R_j / sqrt(n_j) over the items that i met
 
-is how much i's choice of items points to j (a low-pass filter on the graph of who met what), and lists are ordered by
-s_ij + q_ij, both over items in units of their standard deviation for i.
+is how much i's choice of items points to j: a low-pass filter on the graph of who met what, of as many features as have
+singular values above those of chance. Lists are ordered by s_ij + q_ij, both in units of their standard deviation over
+the items for i.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ import numpy as np
 from ..native import FloatArray, factor
 from .exclusions import Rows
 
-FEATURES = 32  # of the leading ones; as the even weights, chosen on held-out training ratings
+LEAST = 8  # features, as far as there are so many; that the rest have equal weights was chosen on training ratings
 
 
 class Interest(NamedTuple):
-    """``parts`` are R_j / sqrt(n_j), ``weights`` h_j sqrt(n_j): a row an item, a column a feature."""
+    """``parts`` are R_j / sqrt(n_j), ``weights`` R_j sqrt(n_j): a row an item, a column a feature."""
 
     parts: FloatArray
     weights: FloatArray

@@ -19,7 +19,7 @@ from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule
 from .exclusions import Rows, select
 from .factors import FactorModel, best_rows
-from .interest import FEATURES, Interest
+from .interest import LEAST, Interest
 from .person import Person
 from .state import of_one_moment
 
@@ -101,10 +101,8 @@ class FoldInModel(FactorModel):
     def _set_interest(self, exposed: Exposure | None, comparisons: Comparisons) -> None:
         """Keep what lists take: of ratings that people chose to give."""
         if exposed is not None and comparisons.ratings is not None:
-            k = min(FEATURES, exposed.k)
-            self.interest_ = Interest(
-                exposed.parts[:, :k].copy(), exposed.items[:, :k] * exposed.roots[:, None].astype(np.float32)
-            )
+            parts = exposed.parts[:, : min(max(exposed.standing, LEAST), exposed.k)].copy()
+            self.interest_ = Interest(parts, parts * exposed.met[:, None])
 
     def _best_shown(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
         if self.interest_ is None:

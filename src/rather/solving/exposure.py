@@ -39,15 +39,16 @@ STANDS_OUT, NEAR, SHUFFLED = 1.25, 0.95, 1.02  # times the edge of a random spec
 class Exposure:
     """Features of users and items, laid out as factors are, of which the first ``k`` columns count.
 
-    ``parts`` are R_j / sqrt(n_j): a person's features are the direction of the sum over the items they met. ``roots``
-    are the sqrt(n_j).
+    ``parts`` are R_j / sqrt(n_j): a person's features are the direction of the sum over the items they met. ``met`` are
+    the n_j. The singular values of the first ``standing`` features are above the edge of a random spectrum.
     """
 
     users: FloatArray
     items: FloatArray
     parts: FloatArray
-    roots: FloatArray
+    met: FloatArray
     k: int
+    standing: int
 
     def priors(self, scales: Scales, n_threads: int) -> Priors:
         """The prior means of the users' and of the items' rows."""
@@ -87,7 +88,7 @@ def exposure_features(source: Source, *, wanted: bool | None, seed: int, n_threa
     parts[:, :k] = right[:, :k] / np.sqrt(n_j)[:, None]
     items[:, :k] = right[:, :k] * values
     core.user_products(store, ones, parts, users, n_threads)
-    return Exposure(unit_rows(users), items, parts, np.sqrt(n_j), k)
+    return Exposure(unit_rows(users), items, parts, n_j, k, int((values > _edge(store)).sum()))
 
 
 def unit_rows(rows: Any) -> FloatArray:
@@ -101,11 +102,16 @@ def _stands_out(store: Any, entries: FloatArray, seed: int, n_threads: int) -> b
     few = min(8, store.n_users, store.n_items)
     rng = np.random.default_rng(seed)
     values, _, _ = singular(store, entries, columns=few, iterations=ITERATIONS, rng=rng, n_threads=n_threads)
-    met = np.count_nonzero(np.diff(store.start)), np.count_nonzero(store.item_count)
-    edge = sum(np.sqrt(n / max(store.n_entries, 1)) for n in met)
+    edge = _edge(store)
     if not NEAR * edge < values[1] < STANDS_OUT * edge:
         return bool(values[1] >= STANDS_OUT * edge)
     return bool(values[1] > SHUFFLED * _second_shuffled(store, rng))
+
+
+def _edge(store: Any) -> float:
+    """The edge of the spectrum of a random matrix with as many entries a row and a column."""
+    met = np.count_nonzero(np.diff(store.start)), np.count_nonzero(store.item_count)
+    return float(sum(np.sqrt(n / max(store.n_entries, 1)) for n in met))
 
 
 def _second_shuffled(store: Any, rng: np.random.Generator) -> float:
