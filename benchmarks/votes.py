@@ -3,8 +3,8 @@
     python benchmarks/votes.py [--seeds 5] [--jobs 2] [--only SET ...]     # about an hour on two cores
 
 Of every person in a set some answers are training data and the others are asked; of ratings, pairs of the others. The
-rows are means over seeds of: the default; an oracle, the best of two fine paths of reg (at the default's own rank and
-biases, and at rank 64), the best in accuracy and the best in log loss, both looked up on the test answers; one ranking
+rows are means over seeds of: the default; an oracle, the best of two fine paths of reg (from the default, at its rank
+and biases, and at rank 64), the best in accuracy and the best in log loss, looked up on the test answers; one ranking
 for everybody (squared hinge, and logistic: Bradley-Terry); each person alone (Bradley-Terry of their own answers).
 "Re-asked" are pairs of items that the person has compared in training, "never" the others. Probabilities are the
 models' own, but for the oracle, which has the best slope for the test answers. ECE: expected calibration error, in
@@ -13,6 +13,7 @@ bins a tenth wide.
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 from collections.abc import Iterator
@@ -207,9 +208,11 @@ def cell(name: str, seed: int) -> list[dict[str, Any]]:
     add("default", measured(task, model), seconds)
     factors = PATH if len(task.train) <= LARGE else COARSE
     scale = model.reg_ / _factor(model, task.train)
+    own = {"rank": model.rank_, "bias": model.bias_reg_, "warm_start": True}
+    ours, usual = copy.deepcopy(model).set_params(**own), rather.AltSVM(rank=64, n_threads=1)
     found = [
-        at_best_slope(task, rather.AltSVM(n_threads=1, **how, reg=factor * scale).fit(task.train))
-        for how in ({"rank": max(model.rank_, 1), "bias": model.bias_reg_}, {"rank": 64})
+        at_best_slope(task, path.set_params(reg=factor * scale).fit(task.train))
+        for path in (ours, usual)
         for factor in factors
     ]
     add("oracle", {"accuracy": max(f["accuracy"] for f in found), "log loss": min(f["log loss"] for f in found)})
