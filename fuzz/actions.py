@@ -11,9 +11,12 @@ import numpy as np
 import rather
 from rather import AltSVM, Comparisons
 from rather.data.table_files import read_file, write_table
+from rather.models.calibration import Slope
 from rather.testing import small_data
 
 from .models import data_for, fingerprint, other_ids, small
+
+CHOOSES: dict[str, Any] = {"rank": None, "max_iter": 30, "tol": None}
 
 
 class Action:
@@ -50,7 +53,7 @@ class Fit(Action):
         self.rounds: list[Any] = []
         again = type(estimator)(**{**estimator.get_params(), "callback": self._listen})
         again.fit(new)
-        self.end = fingerprint(again)
+        self.end, self.slope = fingerprint(again), again.slope_
 
     def _listen(self, model: Any, record: Any) -> None:
         self.rounds.append(fingerprint(model))
@@ -70,7 +73,8 @@ class Fit(Action):
             assert not self.model.interrupted_, "the old model says that it was interrupted"
             return
         assert got in self.rounds or got == self.end, "the model is neither the old one nor a whole round of the new"
-        assert self.model.slope_ is None, "the new model has the old one's slope"
+        assert self.model.slope_ in (None, self.slope), "the new model has another slope, maybe the old one's"
+        assert self.model.interrupted_ or self.model.slope_ == self.slope, "a whole fit does not know its slope"
         whole = got == self.end or len(self.model.history_) == len(self.rounds)
         assert whole or self.model.interrupted_, "an interrupted fit does not say so"
         certificate = getattr(self.model, "certificate", None)
@@ -79,15 +83,15 @@ class Fit(Action):
 
 
 class Search(Action):
-    """A first fit with reg="cv"."""
+    """A first fit that chooses on held-out answers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, params: dict[str, Any]) -> None:
         super().__init__(folder)
         self.votes = small_data("votes")
-        self.params: dict[str, Any] = {"rank": 3, "reg": "cv", "max_iter": 3, "tol": 0.0, "n_threads": 1}
+        self.params: dict[str, Any] = {"n_threads": 1, **params}
         self.rounds: list[Any] = []
         listening = AltSVM(**self.params, callback=lambda model, _: self.rounds.append(fingerprint(model)))
-        self.end = fingerprint(listening.fit(self.votes))
+        self.end, self.slope = fingerprint(listening.fit(self.votes)), listening.slope_
 
     def begin(self) -> None:
         super().begin()
@@ -102,6 +106,7 @@ class Search(Action):
             assert not hasattr(self.model, "reg_") and not hasattr(self.model, "cv_results_")
             return
         assert fingerprint(self.model) in [*self.rounds, self.end]
+        assert self.model.slope_ == (None if self.model.interrupted_ else self.slope)
 
 
 class Resumed(Action):
@@ -111,7 +116,8 @@ class Resumed(Action):
         super().__init__(folder)
         self.votes = small_data("votes")
         self.params = {"rank": 3, "max_iter": 4, "tol": 0.0, "n_threads": 1, **params}
-        self.end = fingerprint(AltSVM(**self.params).fit(self.votes))
+        whole = AltSVM(**self.params).fit(self.votes)
+        self.end = fingerprint(whole), whole.slope_
 
     def _estimator(self) -> Any:
         return AltSVM(**self.params, checkpoint=self.folder / "checkpoint", on_interrupt="raise")
@@ -120,7 +126,8 @@ class Resumed(Action):
         self._estimator().fit(self.votes)
 
     def check(self, struck: bool) -> None:
-        assert fingerprint(self._estimator().fit(self.votes)) == self.end, "resumed, it is another fit"
+        model = self._estimator().fit(self.votes)
+        assert (fingerprint(model), model.slope_) == self.end, "resumed, it is another fit"
 
 
 class Calibration(Action):
@@ -128,14 +135,15 @@ class Calibration(Action):
 
     def __init__(self, folder: Path, ask: Callable[[Any], Any]) -> None:
         super().__init__(folder)
-        self.ask, self.fitted = ask, AltSVM(rank=3, max_iter=3, n_threads=1).fit(small_data("votes"))
+        params: dict[str, Any] = {"rank": 3, "reg": 2.0, "max_iter": 3, "n_threads": 1}
+        self.ask, self.fitted = ask, AltSVM(**params).fit(small_data("votes"))
         self.state, self.was = dict(self.fitted.__dict__), fingerprint(self.fitted)
-        self.slope = AltSVM(rank=3, max_iter=3, n_threads=1).fit(small_data("votes")).calibrate().slope_
+        self.slope = AltSVM(**params).fit(small_data("votes")).calibrate().slope_
 
     def begin(self) -> None:
         super().begin()
         self.model = AltSVM()
-        self.model.__dict__ = {**self.state, "slope_": None}
+        self.model.__dict__ = {**self.state, "_slope": Slope()}
 
     def act(self) -> None:
         self.ask(self.model)
@@ -245,14 +253,15 @@ def _fit(name: str, keep: str = "keep", **params: Any) -> Callable[[Path], Actio
     def make(folder: Path) -> Action:
         data = data_for(name)
         new = data.split(0.3, by="items")[0] if data.source.name else other_ids(data)
-        return Fit(folder, small(name, tol=0.0, **params), data, new, keep)
+        return Fit(folder, small(name, **{"tol": 0.0, **params}), data, new, keep)
 
     return make
 
 
 ACTIONS: dict[str, Callable[[Path], Action]] = {
-    "fit AltSVM": _fit("AltSVM"),
-    "fit AltSVM, raise": _fit("AltSVM", "raise"),
+    "fit AltSVM": _fit("AltSVM", reg=2.0),
+    "fit AltSVM, raise": _fit("AltSVM", "raise", reg=2.0),
+    "fit AltSVM that chooses": _fit("AltSVM", **CHOOSES),
     "fit hinge": _fit("AltSVM", loss="hinge", max_iter=9),
     "fit sdca": _fit("AltSVM", solver="sdca"),
     "fit auto": _fit("AltSVM", rank="auto"),
@@ -261,8 +270,10 @@ ACTIONS: dict[str, Callable[[Path], Action]] = {
         ("Convex", "keep"), ("Global", "raise"), ("BPR", "keep"), ("SGD", "keep"), ("Differences", "keep"),
         ("CofiRank", "keep"), ("LCR", "raise"), ("RobiRank", "keep"),
     )},
-    "cv": Search,
-    "resume newton": lambda folder: Resumed(folder, {}),
+    "cv": lambda folder: Search(folder, {"rank": 3, "reg": "cv", "max_iter": 3, "tol": 0.0}),
+    "choice": lambda folder: Search(folder, CHOOSES),
+    "resume newton": lambda folder: Resumed(folder, {"reg": 2.0}),
+    "resume choice": lambda folder: Resumed(folder, CHOOSES),
     "resume sdca": lambda folder: Resumed(folder, {"solver": "sdca"}),
     "resume auto": lambda folder: Resumed(folder, {"rank": "auto"}),
     "calibrate": lambda folder: Calibration(folder, lambda model: model.calibrate()),

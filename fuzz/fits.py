@@ -133,7 +133,7 @@ def parameters(rng: random.Random, name: str) -> dict[str, Any]:
     if name == "LCR":
         ranges["loss"] = lambda: rng.choice(("gap_times_logistic", "gap_logistic", "squared_difference"))
     if name == "AltSVM":
-        ranges["rank"] = lambda: rng.choice((1, 2, 3, 8, 40, "auto"))
+        ranges["rank"] = lambda: rng.choice((None, None, 1, 2, 3, 8, 40, "auto"))
         ranges["reg"] = lambda: rng.choice((None, None, "cv", 10 ** rng.uniform(-30, 30), 10 ** rng.uniform(-4, 4)))
     known = set(ESTIMATORS[name]._param_names())
     made = {k: draw() for k, draw in ranges.items() if k in known and rng.random() < 0.6}
@@ -157,7 +157,10 @@ def _fit(name: str, params: dict[str, Any], comparisons: Comparisons, folder: Pa
         if name not in RACES and params.get("solver") != "sdca":
             other = kind(**params, n_threads=3).fit(comparisons)
             assert every_score(other).tobytes() == every_score(model).tobytes(), "3 threads give other bits than 1"
+            assert other._slope.found == model._slope.found, "3 threads are surer, or less, than 1"
             count["fits the same at 1 and 3 threads"] += 1
+        if getattr(model, "cv_results_", ()):
+            count["fits that chose, rank too" if params.get("rank") is None else "fits that chose"] += 1
         try:
             model.calibrate()
         except InputError as e:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,16 @@ MOST_TRIES = 40
 ROOT = Path(__file__).parents[1]
 LOSSES = ("squared_hinge", "hinge", "logistic")
 FITS: dict[str, dict[str, Any]] = {
-    **{f"newton {loss}": {"loss": loss} for loss in LOSSES},
-    **{f"sdca {loss}": {"loss": loss, "solver": "sdca", "n_threads": 1, "rank": 10} for loss in LOSSES},
+    **{f"newton {loss}": {"loss": loss, "reg": 25.0} for loss in LOSSES},
+    **{f"sdca {loss}": {"loss": loss, "solver": "sdca", "n_threads": 1, "rank": 10, "reg": 25.0} for loss in LOSSES},
     **{f"plain {loss}": {"loss": loss, "plain": True, "n_threads": 1, "rank": 10, "reg": 5.0} for loss in LOSSES},
-    **{f"auto {loss}": {"loss": loss, "rank": "auto", "max_iter": 4} for loss in LOSSES},
+    **{f"auto {loss}": {"loss": loss, "rank": "auto", "max_iter": 4, "reg": 25.0} for loss in LOSSES},
+    **{f"choice {loss}": {"loss": loss, "rank": None, "max_iter": 12} for loss in LOSSES},
+    "choice converged": {"rank": None, "tol": None},
+    "choice of ratings": {"rank": None, "data": "ratings", "max_iter": 8},
     **{f"cv {loss}": {"loss": loss, "reg": "cv", "max_iter": 12} for loss in LOSSES},
     "cv auto": {"reg": "cv", "rank": "auto", "max_iter": 4},
-    **{f"exposure {loss}": {"loss": loss, "exposure": True, "data": "ratings"} for loss in LOSSES},
+    **{f"exposure {loss}": {"loss": loss, "exposure": True, "data": "ratings", "reg": 25.0} for loss in LOSSES},
     "exposure auto": {"exposure": True, "rank": "auto", "max_iter": 4, "data": "ratings"},
     "cv exposure": {"reg": "cv", "exposure": True, "data": "ratings", "max_iter": 8},
     "clicks": {"data": "clicks"},
@@ -127,6 +131,7 @@ def _fit(name: str, threads: int, checkpoint: str, out: str) -> None:
         "V": model.item_factors_,
         "b": model.item_bias_,
         "reg": model.reg_,
+        "slope": [] if model._slope.found is None else astuple(model._slope.found),
     }
     records = [record["objective"] for record in model.history_]
     np.savez(out, **parts, history=records, cv=[r["accuracy"] for r in model.cv_results_])
