@@ -89,8 +89,10 @@ def put_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons
             rest, held = comparisons.hold_out(share, seed=seed + time)
         except InputError:  # too few comparisons to put any aside
             continue
-        if len(rest) and len(held):
-            pairs = held.source.some_pairs(MOST_PAIRS, np.random.default_rng(seed + time))
+        pairs = held.source.some_pairs(MOST_PAIRS, np.random.default_rng(seed + time))
+        known = rest.store.item_count > 0  # what the rest says nothing of is no question here
+        pairs = pairs.take(known[pairs.winner] & known[pairs.loser])
+        if len(rest) and len(pairs.user):
             met: Rows = rest.source.met()
             new = sum(~is_in(met, pairs.user, item) for item in (pairs.winner, pairs.loser))
             answers = np.diff(met[0])[pairs.user].astype(np.float64)
