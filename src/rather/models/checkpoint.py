@@ -106,7 +106,7 @@ class Checkpoint:
         try:
             fit = json.loads(metadata["fit"])
             sure = fit.pop("calibration")
-            saved = Saved(self.path, tensors, calibration=sure and Calibration(**sure), **fit)
+            saved = Saved(self.path, tensors, calibration=None if sure is None else Calibration(**sure), **fit)
             sound = (
                 all((np.abs(t) < LARGEST).all() for t in tensors.values())
                 and tensors["U"].ndim == 2
@@ -118,7 +118,7 @@ class Checkpoint:
                 and type(saved.rank) is int  # which True is not
                 and 0 <= saved.rank <= tensors["U"].shape[1]
             )
-        except (KeyError, ValueError, TypeError, IndexError, OverflowError, RecursionError):
+        except (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError):
             sound = False
         if not sound:
             raise _damaged(self.path)
