@@ -227,6 +227,10 @@ def _recommend(parser: Parser) -> None:
     parser.add_argument("--all", action="store_true", help="every user of the model")
     parser.add_argument("--k", type=int, help=f"items for each user ({LISTED})")
     parser.add_argument("--exclude-seen", action="store_true", help="leave out what was met in training, or answered")
+    parser.add_argument(
+        "--by", choices=("interest", "score"), default="interest",
+        help="interest: of ratings, what people would take up and like; score: what they would rather have (interest)",
+    )  # fmt: skip
     add_items(parser)
     add_unknown(parser, "everybody's ranking")
     parser.add_argument("--out", metavar="FILE", help="write a .csv or .parquet file instead")

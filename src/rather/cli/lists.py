@@ -107,14 +107,14 @@ def recommend(options: argparse.Namespace) -> Answer:
     if is_newcomer(options):
         person = newcomer(model, options)
         met = sorted({item for pair in person.answers for item in pair}) if options.exclude_seen else None
-        ranked = person.recommend(k, met, among)
+        ranked = person.recommend(k, met, among, options.by)
         about = {"users": 1, "answers": len(person.answers)}
     else:
         users = model.users_ if options.all else _users(model, options)
         strangers = find(model, users, options.unknown, RECOMMEND_ADVICE)
         with counted():
             seen = "seen" if options.exclude_seen else None
-            ranked = model.recommend(users, k=k, exclude=seen, items=among, unknown=options.unknown)
+            ranked = model.recommend(users, k=k, exclude=seen, items=among, unknown=options.unknown, by=options.by)
         strangers.say()
         about = {"users": strangers.of - strangers.about["skipped"], **strangers.about}
     columns = _columns(ranked)

@@ -186,7 +186,7 @@ class AltSVM(LowRank):
         self.cv_results_: list[dict[str, float]] = saved.cv_results if saved else chosen.results if chosen else []
         exposed = self._exposure(comparisons.source)
         rank = self._first_rank(comparisons, saved, chosen)
-        factors = (None, None) if chosen is None else (chosen.factor, chosen.bias)
+        factors = (None, None) if chosen is None else chosen.factors
         problem = self._problem(comparisons.source, scaled, exposed, rank, *factors)
         if saved is not None:
             problem.set_reg(saved.reg, saved.bias_reg)
@@ -215,6 +215,8 @@ class AltSVM(LowRank):
         if self.reg != "cv" and (self.reg is not None or not comparisons.source.chooses or self._goes_on()):
             return None
         most = RANK if self._rank in (None, "auto") else int(self._rank)
+        if self._rank is None and self._goes_on():
+            most = int(self._last.rank_)
         found = choose(self, comparisons, most, fixed_rank=self._rank is not None or self._goes_on())
         if found is None and self.reg == "cv":
             raise InputError("reg='cv' holds out a fifth of the answers, too few here to compare; give reg a number")

@@ -123,7 +123,8 @@ def calibrated(asides: Sequence[Aside], margins: Sequence[Any], answers: float) 
     typical = float(np.exp(np.average(np.log1p(n), weights=w)) - 1)
     if slope == 0 or slope == STEEPEST:
         return Calibration(slope, typical=typical, log_loss=loss, accuracy=right)
-    theta = _exponents(slope * m, np.stack((np.log1p(n) - np.log1p(typical), unmet), axis=1), w * (answers / w.sum()))
+    known = np.log1p(n) - np.log1p(typical)
+    theta = _exponents(slope * m, np.stack((known, unmet), axis=1), w * (answers / w.sum()))
     slope = float(min(slope * np.exp(theta[0]), STEEPEST))
     return Calibration(slope, float(theta[1]), float(theta[2]), typical, loss, right)
 
@@ -131,7 +132,7 @@ def calibrated(asides: Sequence[Aside], margins: Sequence[Any], answers: float) 
 def _exponents(x: Numbers, features: Numbers, w: Numbers) -> Numbers:
     """t that minimises sum w log(1 + exp(-x e^(t0 + t.features))) + |t / SPREAD|^2 / 2, by damped Newton steps."""
     Z = np.column_stack((np.ones(len(x)), features))
-    ridge = np.array([1e-6, 1.0, 1.0]) / SPREAD**2
+    ridge = np.full(3, SPREAD**-2)
     t = np.zeros(3)
 
     def value(t: Numbers) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..data.comparisons import Comparisons
+from ..data.source import Source
 from ..errors import InputError, number
 from ..solving import start
 from ..solving.exposure import Exposure
@@ -15,7 +16,7 @@ from ..solving.growth import FIRST_RANK, Growing
 from .lowrank import LowRank
 from .parameters import check_fit_params
 from .rounds import run_rounds
-from .tuning import RANK, choose
+from .tuning import RANK, Choice, choose
 
 
 class Convex(LowRank):
@@ -45,8 +46,7 @@ class Convex(LowRank):
         what predicts best is less. Scores of comparisons from ratings come out small with the hinge losses: try 0.01 to
         1. Where lam is so large that the constraint does not bind, there is little to prove and no convergence.
     reg : float, optional
-        The regularised program. Neither: the rule of ``AltSVM``. One chosen on held-out data is
-        ``AltSVM(reg="cv").fit(...).reg_``.
+        The regularised program. Neither: as ``AltSVM`` has it, for votes and few ratings chosen on held-out answers.
     loss : {"squared_hinge", "hinge", "logistic"}
         max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
     bias, item_power, user_power, balance, exposure
@@ -74,6 +74,8 @@ class Convex(LowRank):
     reg_, bias_reg_ : float
         With ``lam``, ``reg_`` is the multiplier of the constraint: with it the regularised program has the same
         optimum.
+    cv_results_ : list of dict
+        What was tried where ``reg`` was chosen, as in :class:`AltSVM`.
     history_ : list of dict
         One record per round: round, seconds since the beginning, objective, lower_bound, gap and rank. The gap is
         certified: (objective - lower_bound) / objective.
@@ -135,10 +137,11 @@ class Convex(LowRank):
         radius = None if self.lam is None else math.sqrt(self.lam * n * m)
         scaled, self.user_rule_ = self._scales(comparisons.source)
         exposed = self._exposure(comparisons.source)
-        chosen = None
+        chosen: Choice | None = None
         if self.reg is None and self.lam is None and comparisons.source.chooses:
             chosen = choose(self, comparisons, RANK, fixed_rank=True)
-        factors = (None, None) if chosen is None else (chosen.factor, chosen.bias)
+        factors = (None if self.lam is None else Source.reg_factor, None) if chosen is None else chosen.factors
+        self.cv_results_ = [] if chosen is None else chosen.results
         problem = self._problem(comparisons.source, scaled, exposed, min(FIRST_RANK, n, m), *factors)
         start.spectral(problem, self.seed)
         solver = Growing(problem, self.seed, radius)
@@ -158,7 +161,10 @@ class Convex(LowRank):
 
         self._take(solver, exposed)
         self._pose(comparisons.source, solver.problem, exposed, radius)
-        return run_rounds(self, one_round, began, tol=self.tol, finish=trim)
+        done = run_rounds(self, one_round, began, tol=self.tol, finish=trim)
+        if done and self.converged_ and chosen is not None:
+            self._slope.found = chosen.calibration
+        return done
 
     def _take(self, solver: Growing, exposed: Exposure | None) -> None:
         """The factors as they are now, and what is known about them."""

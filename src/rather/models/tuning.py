@@ -67,8 +67,7 @@ class Choice:
     """What was settled on: rank and factors, item vectors to begin with, how sure to be, and all that was tried."""
 
     rank: int
-    factor: float
-    bias: float
+    factors: tuple[float, float]
     V: FloatArray
     calibration: Calibration
     results: list[dict[str, float]]
@@ -87,9 +86,9 @@ def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool
         best = min(best, search.path(lower, [f for f in FACTORS if f <= best.factor], begin), key=lambda t: t.value)
     if model.bias is True:
         best = min((search.biases(best, step) for step in (BIAS_STEP, 1 / BIAS_STEP)), key=lambda t: t.value)
-    factor, bias = search.mean("factor", best, "bias"), search.mean("bias", best, "factor")
+    factors = search.mean("factor", best), search.mean("bias", best)
     sure = calibrated([t.aside for t in trials], best.margins, search.answers)
-    return Choice(best.rank, factor, bias, best.fits[0].V, sure, [t.record() for t in search.tried])
+    return Choice(best.rank, factors, best.fits[0].V, sure, [t.record() for t in search.tried])
 
 
 class _Trial:
@@ -175,12 +174,17 @@ class _Search:
             best = other
         return best
 
-    def mean(self, name: str, best: Tried, other: str) -> float:
-        """The geometric mean of a factor over what was tried at the rank and the other factor of the best."""
-        alike = [t for t in self.tried if t.rank == best.rank and getattr(t, other) == getattr(best, other)]
-        if name == "factor":  # the path was at the usual bias
-            alike = [t for t in self.tried if t.rank == best.rank and t.bias == self.source.bias_factor]
-        weight = np.exp(best.value - np.array([t.value for t in alike]))
+    def mean(self, name: str, best: Tried) -> float:
+        """The geometric mean of one of the factors over what was tried at the rank of the best and with the same other.
+
+        The path was at the usual bias, the other biases at the best factor of the path.
+        """
+        alike = [t for t in self.tried if t.rank == best.rank]
+        if name == "factor":
+            alike = [t for t in alike if t.bias == self.source.bias_factor]
+        else:
+            alike = [t for t in alike if t.factor == best.factor]
+        weight = np.exp(min(t.value for t in alike) - np.array([t.value for t in alike]))
         return float(np.exp(np.average(np.log([getattr(t, name) for t in alike]), weights=weight)))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..errors import InputError, number
 from ..models.estimator import Estimator
-from ..models.factors import FactorModel, with_bias
+from ..models.factors import LARGEST, FactorModel, with_bias
 from ..native import threads
 
 
@@ -55,8 +55,11 @@ class ItemMean(Estimator, FactorModel):
         if ratings is None:
             raise InputError("ItemMean is a mean of ratings, and these comparisons have none; use Global")
         n = np.bincount(ratings.item, minlength=comparisons.n_items)
-        above = np.bincount(ratings.item, ratings.rating - ratings.rating.mean(), comparisons.n_items)
+        mean = ratings.rating.mean() if len(ratings.rating) else 0.0
+        above = np.bincount(ratings.item, ratings.rating - mean, comparisons.n_items)
         bias = above / np.maximum(n + self.shrink, np.finfo(float).tiny)
+        if not (np.abs(bias) < LARGEST).all():
+            raise InputError(f"ratings as large as {np.abs(ratings.rating).max():g} have no mean in single precision")
         self._set_data(comparisons)
         users, items = (np.zeros((n, 0)) for n in (comparisons.n_users, comparisons.n_items))
         self._set_factors(*with_bias(users, items, bias), 0)
