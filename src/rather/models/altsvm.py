@@ -253,7 +253,7 @@ class AltSVM(LowRank):
             history = saved.resume(solver)
         elif not (self.warm_start and self._warm_start(problem, comparisons)):
             if chosen is not None and chosen.rank == problem.rank and self.start == "spectral":
-                start.from_items(problem, chosen.V)
+                start.from_items(problem, chosen.V, self.seed)
             else:
                 STARTS[self.start](problem, self.seed)
         self.loss_ = self.loss

@@ -85,11 +85,12 @@ def put_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons
     n = _answers(comparisons)
     share = SHARES[1] if comparisons.source.implied else float(np.clip(AT_A_TIME / max(n, 1), *SHARES))
     for time in range(min(max(math.ceil(ENOUGH / max(share * n, 1)), 1), MOST_TIMES)):
+        at = (seed + time) % 2**63
         try:
-            rest, held = comparisons.hold_out(share, seed=seed + time)
+            rest, held = comparisons.hold_out(share, seed=at)
         except InputError:  # too few comparisons to put any aside
             continue
-        pairs = held.source.some_pairs(MOST_PAIRS, np.random.default_rng(seed + time))
+        pairs = held.source.some_pairs(MOST_PAIRS, np.random.default_rng(at))
         known = rest.store.item_count > 0  # what the rest says nothing of is no question here
         pairs = pairs.take(known[pairs.winner] & known[pairs.loser])
         if len(rest) and len(pairs.user):
@@ -97,6 +98,12 @@ def put_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons
             new = sum(~is_in(met, pairs.user, item) for item in (pairs.winner, pairs.loser))
             answers = np.diff(met[0])[pairs.user].astype(np.float64)
             yield rest, Aside(pairs, answers, np.asarray(new, np.float64), share * n)
+
+
+def weights(asides: Sequence[Aside]) -> Numbers:
+    """Of all that was put aside, in units of their mean."""
+    w = np.concatenate([aside.pairs.weights() for aside in asides])
+    return np.asarray(w / w.mean())
 
 
 def worth(comparisons: Comparisons, asides: Sequence[Aside]) -> float:
@@ -115,8 +122,7 @@ def calibrated(asides: Sequence[Aside], margins: Sequence[Any], answers: float) 
     every margin has the right sign, and near 0 when there are few. It is 0 where a coin does no worse. The exponents
     come after it.
     """
-    m = np.concatenate([np.asarray(margin, np.float64) for margin in margins])
-    w = np.concatenate([aside.pairs.weights() for aside in asides])
+    m, w = np.concatenate([np.asarray(margin, np.float64) for margin in margins]), weights(asides)
     slope = fit_slope(m, w)
     loss, right = log_loss(slope * m, w), float(np.average(m > 0, weights=w))
     n, unmet = (np.concatenate([getattr(a, name) for a in asides]) for name in ("answers", "unmet"))

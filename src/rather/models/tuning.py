@@ -27,7 +27,7 @@ from ..solving import start
 from ..solving.newton import Newton
 from ..solving.problem import Problem
 from ..solving.spectrum import Singular, decompose, holding
-from .calibration import Aside, Calibration, calibrated, fit_slope, log_loss, put_aside, worth
+from .calibration import Aside, Calibration, calibrated, fit_slope, log_loss, put_aside, weights, worth
 from .lowrank import LowRank
 
 FACTORS = (4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.17, 0.12)  # times the scale of reg, from stiff to loose
@@ -81,7 +81,7 @@ def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool
         return None
     search = _Search(trials, some, min(rank, *(getattr(some, n) for n in ("n_users", "n_items"))))
     best = search.path(search.full, FACTORS, None)
-    if not fixed_rank and (lower := _rank_before_gap(decompose(best.fits[0]))):
+    if not fixed_rank and (lower := _rank_before_gap(_triples(best.fits[0]))):
         begin = [_cut(fit, lower) for fit in best.fits]
         best = min(best, search.path(lower, [f for f in FACTORS if f <= best.factor], begin), key=lambda t: t.value)
     if model.bias is True:
@@ -95,14 +95,14 @@ class _Trial:
     """What was put aside once, and the problem that the rest poses."""
 
     def __init__(self, model: LowRank, rest: Comparisons, aside: Aside) -> None:
-        self.aside, self.seed = aside, model.seed
+        self.aside, self.seed, self.own_bias = aside, model.seed, model.bias is not True
         scaled, _ = model._scales(rest.source)
         self.problem = model._problem(rest.source, scaled, model._exposure(rest.source), 0, 1.0, 1.0)
 
     def fit(self, rank: int, factor: float, bias: float, begin: Problem | None) -> Problem:
         """The problem, solved about: from the start of every fit, or from another of these."""
         made = self.problem.with_rank(rank)
-        made.set_reg(factor * self.problem.reg, bias * self.problem.bias_reg)
+        made.set_reg(factor * self.problem.reg, (1.0 if self.own_bias else bias) * self.problem.bias_reg)
         if begin is None:
             start.spectral(made, self.seed)
         else:
@@ -128,7 +128,7 @@ class _Search:
     def __init__(self, trials: list[_Trial], comparisons: Comparisons, full: int) -> None:
         self.trials, self.full, self.source = trials, full, comparisons.source
         self.answers = worth(comparisons, [trial.aside for trial in trials])
-        self.weight = np.concatenate([trial.aside.pairs.weights() for trial in trials])
+        self.weight = weights([trial.aside for trial in trials])
         self.tried: list[Tried] = []
 
     def take(self, rank: int, factor: float, bias: float, begin: list[Problem] | None) -> Tried:
@@ -200,8 +200,13 @@ def _rank_before_gap(found: Singular) -> int:
 
 def _cut(fit: Problem, rank: int) -> Problem:
     """The same problem at the leading singular triples of a fit."""
-    found = decompose(fit)
+    found = _triples(fit)
     return holding(fit, Singular(found.left[:, :rank], found.values[:rank], found.right[:, :rank]), rank)
+
+
+def _triples(fit: Problem) -> Singular:
+    fit.update_priors()  # which the fits of a trial share
+    return decompose(fit)
 
 
 def _part(comparisons: Comparisons, seed: int) -> Comparisons:

@@ -99,13 +99,13 @@ def fill(problem: Problem, columns: Any, left: FloatArray, values: Any, right: F
     problem.refresh()
 
 
-def from_items(problem: Problem, V: FloatArray) -> None:
+def from_items(problem: Problem, V: FloatArray, seed: int) -> None:
     """Start at given item vectors, and every user at the best for them."""
     problem.U[:, : problem.rank], problem.V[:] = 0, V
     problem.refresh()
     for _ in range(USER_STEPS):
         problem.user_step()
-    grow(problem, 0)
+    grow(problem, seed)
 
 
 def uniform(problem: Problem, seed: int) -> None:
