@@ -174,7 +174,8 @@ def measured(task: Task, model: Any) -> dict[str, float]:
 def at_best_slope(task: Task, model: Any) -> dict[str, float]:
     margin = model.score_codes(task.user, task.winner).astype(float) - model.score_codes(task.user, task.loser)
     slope = fit_slope(margin, np.ones(len(margin)))
-    return {"accuracy": float((margin > 0).mean()), "log loss": log_loss(slope * margin, np.ones(len(margin)))}
+    right = np.where(margin == 0, 0.5, margin > 0)
+    return {"accuracy": float(right.mean()), "log loss": log_loss(slope * margin, np.ones(len(margin)))}
 
 
 def alone(task: Task) -> dict[str, float]:

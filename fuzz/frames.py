@@ -202,7 +202,7 @@ def _split_clicks(frame: Any, plain: dict[str, list[Any]], rng: random.Random) -
     want = sum(min(int(np.floor(n * share + 1e-9)), n - 1) for n in sizes.values())
     parts = split_clicks(frame, share, seed=rng.randrange(100), item="winner")
     got = [library.columns(part, {"user": "user", "winner": "winner"}) for part in parts]
-    train, test = (set(zip(*(np.asarray(part[name]).tolist() for name in part), strict=True)) for part in got)
+    train, test = (set(zip(*(list(part[name]) for name in part), strict=True)) for part in got)
     assert sum(map(library.length, parts)) == len(plain["user"]), f"clicks lost at {share}: {plain}"
     assert len(test) == want and not train & test, f"clicks split at {share}: {plain}"
 

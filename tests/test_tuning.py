@@ -6,7 +6,9 @@ import pytest
 import rather
 from handmade import ruled
 from rather import AltSVM, Comparisons, Convex, Global, InputError, simulate
-from rather.models.tuning import RANK
+from rather.models import tuning
+from rather.models.calibration import put_aside
+from rather.models.tuning import RANK, _Trial
 from rather.testing import small_data
 
 
@@ -159,15 +161,69 @@ def test_convex_chooses_as_well():
         assert log_loss(model, test) <= log_loss(other, test) + 0.003
 
 
-def test_warm_start_keeps_rank_and_reg(world):
-    """A fit that goes on from the last has its rank and ridges, and searches for none; more votes may have come."""
+def test_warm_start_keeps_the_rank(world):
+    """A fit that goes on from the last has its rank; reg is chosen again, as more votes may have come."""
     votes = world.comparisons
     model = AltSVM(warm_start=True).fit(votes.split(0.1, seed=0)[0])
-    before = model.rank_, model.reg_, model.bias_reg_
-    assert before[0] == 3 and model.cv_results_
+    assert model.rank_ == 3
     model.fit(votes)
-    assert (model.rank_, model.reg_, model.bias_reg_) == before and not model.cv_results_
-    assert len(model.history_) <= len(AltSVM(rank=3, reg=before[1], bias=before[2]).fit(votes).history_)
+    assert model.rank_ == 3 and {row["rank"] for row in model.cv_results_} == {3}
+    assert len(model.history_) <= len(AltSVM(rank=3, reg=model.reg_, bias=model.bias_reg_).fit(votes).history_)
+    assert model.set_params(bias=50.0).fit(votes).bias_reg_ == 50
+    again = AltSVM(rank=model.rank_, warm_start=True)
+    again.set_factors(votes, model.user_factors_, model.item_factors_).fit(votes)
+    assert again.converged_
+
+
+def test_a_given_bias_is_what_the_search_tries():
+    """Of ratings too, for which the usual bias is another."""
+    rated = simulate(60, 30, per_user=15, levels=5).comparisons
+    model = AltSVM(rank=3, bias=7.0)
+    ((rest, aside), *_) = put_aside(rated, 0)
+    fit = _Trial(model, rest, aside, False).fit(3, 1.0, rated.source.bias_factor, None)
+    assert fit.bias_reg == 7
+
+
+def test_the_unit_of_weights_does_not_matter(world):
+    """Votes that all weigh a millionth are the same votes."""
+    p = world.comparisons.pairs()
+    ids = {"user": p.user, "winner": p.winner, "loser": p.loser}
+    one, tiny = (AltSVM(rank=3).fit(Comparisons.from_frame({**ids, "weight": np.full(len(p.user), w)}, weight="weight"))
+                 for w in (1.0, 2.0**-20))  # fmt: skip
+    assert tiny.slope_ == pytest.approx(one.slope_, rel=0.05)
+    assert tiny.reg_ * 2**20 == pytest.approx(one.reg_, rel=0.05)
+
+
+def test_answers_are_counted_as_people_gave_them():
+    """A menu, a tie or a rating is one answer, whatever comparisons it makes."""
+    menus = {
+        "user": ["ann"] * 8,
+        "menu": [1] * 5 + [2] * 3,
+        "item": list("ABCDEABC"),
+        "chosen": [1, 0, 0, 0, 0, 0, 1, 0],
+    }
+    assert Comparisons.from_menus(menus).source.answers() == 2
+    votes = {"user": ["ann"] * 3, "winner": list("ABC"), "loser": list("BCA"), "tie": [True, False, True]}
+    assert Comparisons.from_frame(votes, tie="tie").source.answers() == 3
+    assert Comparisons.from_clicks({"user": [1, 1, 2], "item": [1, 2, 3]}, per_user=4).source.answers() == 3
+
+
+def test_a_part_of_the_users(monkeypatch):
+    """Many answers are searched with some of their users, of every kind of source; few users are all asked."""
+    monkeypatch.setattr(tuning, "LARGE", 100)
+    monkeypatch.setattr(tuning, "FEWEST", 10)
+    rated = simulate(60, 30, per_user=15, levels=5).comparisons
+    r = rated.ratings
+    rows = {"user": r.user, "item": r.item, "rating": r.rating}
+    for whole in (
+        rated, simulate(60, 30, per_user=15).comparisons, Comparisons.from_ratings(rows, keep="largest-gap"),
+        Comparisons.from_clicks(rows), Comparisons.from_clicks(rows, per_user=5),
+    ):  # fmt: skip
+        part = tuning._part(whole, 0)
+        assert type(part.source) is type(whole.source)
+        assert np.count_nonzero(np.diff(part.source.met()[0])) <= 10 < np.count_nonzero(np.diff(whole.source.met()[0]))
+    monkeypatch.setattr(tuning, "FEWEST", 500)
+    assert tuning._part(rated, 0) is rated
 
 
 # -- too little to choose by ------------------------------------------------------------------------------------------

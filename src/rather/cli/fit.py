@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 import warnings
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 PARTIAL = ".partial"  # added to the name of a model that is there already, until the new one is whole
 SETTINGS = ("keep", "per_user", "unseen")
 FIXED_ROUNDS = ("BPR", "RobiRank")  # whose objective is sampled: they stop at --max-iter
+LUCK = math.log(2)
 PARAMETERS = (
     "rank", "reg", "lam", "loss", "bias", "exposure", "solver", "max_iter", "tol", "n_threads", "seed", "checkpoint",
 )  # fmt: skip
@@ -73,7 +75,8 @@ def fit(options: argparse.Namespace) -> Answer:
         "users": comparisons.n_users, "items": comparisons.n_items, "comparisons": len(comparisons),
         "model": options.model, "reg": getattr(model, "reg_", None), "rounds": len(history),
         "converged": model.converged_ if history else True, "gap": history[-1]["gap"] if history else 0.0,
-        "rank": getattr(model, "rank_", None), "chosen": _chosen(model), "exposure": getattr(model, "exposure_", False),
+        "rank": getattr(model, "rank_", None), "chosen": _chosen(model),
+        "held_out": _held_out(model), "exposure": getattr(model, "exposure_", False),
         "seconds": time.perf_counter() - began, "out": options.out, "resumed": options.checkpoint if resumed else None,
     }, _show  # fmt: skip
 
@@ -90,8 +93,19 @@ def _estimator(options: argparse.Namespace, verbose: bool) -> Any:
 
 def _chosen(model: Any) -> list[str]:
     """The parameters that held-out answers decided."""
-    open_ = ("rank",) if model.get_params().get("rank", 0) is None else ()
-    return [*open_, "reg"] if getattr(model, "cv_results_", ()) else []
+    tried = getattr(model, "cv_results_", ())
+    return [*(("rank",) if len({row["rank"] for row in tried}) > 1 else ()), "reg"] if tried else []
+
+
+def _held_out(model: Any) -> dict[str, float] | None:
+    """How well what was put aside was foretold, where something was."""
+    found = model._slope.found
+    return None if found is None else {"accuracy": found.accuracy, "log_loss": found.log_loss}
+
+
+def _foretold(accuracy: float, log_loss: float) -> str:
+    luck = "" if log_loss < LUCK - 0.001 else ": no better than a coin, and so are its lists"
+    return f"accuracy {accuracy:.3f}, log loss {log_loss:.3f} (a coin: 0.500, {LUCK:.3f}){luck}"
 
 
 def _show(document: Document, console: Console) -> None:
@@ -110,6 +124,7 @@ def _show(document: Document, console: Console) -> None:
         "data": as_read(document),
         "comparisons": size,
         **({} if document["resumed"] is None else {"resumed": f"from {document['resumed']}, not from the start"}),
+        **({} if document["held_out"] is None else {"held out": _foretold(**document["held_out"])}),
         "fit": f"{document['model']}{how and ', '}{how}",
         "saved": document["out"],
     })  # fmt: skip

@@ -78,6 +78,12 @@ class AgainstUnseen(Levels):
     ) -> tuple[Source, Source]:
         return _split_clicks(self, self.clicks, self.rule, share, rng, users)
 
+    def answers(self) -> int:
+        return len(self.clicks.user)
+
+    def of_users(self, users: Mask) -> Source:
+        return clicked(self.n_users, self.n_items, self.clicks.take(users[self.clicks.user]), self.rule)
+
     def split_pairs(self, share: float, rng: np.random.Generator, users: Mask | None) -> tuple[Source, Source]:
         """A click's comparisons go together: none is written."""
         click = self.levels.rating > 0
@@ -104,6 +110,7 @@ class DrawnPairs(Votes):
         self, n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, seen: Clicks, pairs: Pairs | None = None
     ) -> None:
         super().__init__(n_users, n_items, pairs or _drawn_pairs(n_users, n_items, clicks, seen, rule))
+        self.reg_factor, self.bias_factor, self.chooses = Source.reg_factor, Source.bias_factor, Source.chooses
         self.clicks: Clicks = clicks
         self.rule = rule
 
@@ -120,6 +127,12 @@ class DrawnPairs(Votes):
         self, share: float, rng: np.random.Generator, seed: int, users: Mask | None
     ) -> tuple[Source, Source]:
         return _split_clicks(self, self.clicks, self.rule, share, rng, users)
+
+    def answers(self) -> int:
+        return len(self.clicks.user)
+
+    def of_users(self, users: Mask) -> Source:
+        return clicked(self.n_users, self.n_items, self.clicks.take(users[self.clicks.user]), self.rule)
 
     def _without(self, held: Mask) -> Source:
         """The rest, with the clicks that made none of the held-out comparisons."""

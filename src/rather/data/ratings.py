@@ -14,7 +14,7 @@ from .source import NO_GAPS, Counts, Scores, Source
 from .votes import Votes
 
 BYTES_A_PAIR = 64  # while it is written down
-FEW = 50_000
+FEW, MANY = 30_000, 1_000_000
 
 
 class Levels(Source):
@@ -74,6 +74,9 @@ class Levels(Source):
     def split_pairs(self, share: float, rng: np.random.Generator, users: Mask | None) -> tuple[Source, Source]:
         return self._as_votes().split_pairs(share, rng, users)
 
+    def of_users(self, users: Mask) -> Source:
+        return Levels(self.n_users, self.n_items, self.levels.take(users[self.levels.user]))
+
     def sample(self, per_user: int, rng: np.random.Generator) -> Source:
         return self._as_votes().sample(per_user, rng)
 
@@ -88,8 +91,8 @@ class Rated(Levels):
 
     @property
     def chooses(self) -> bool:  # type: ignore[override]
-        """The usual factors suit many ratings; of few, held-out ones choose better."""
-        return len(self.levels.user) <= FEW
+        """The usual factor suits many ratings; of few, held-out ones choose better."""
+        return len(self.levels.user) <= FEW and len(self) <= MANY
 
     @property
     def ratings(self) -> Ratings:  # type: ignore[override]
@@ -109,7 +112,7 @@ class Rated(Levels):
         held[held] = share_of_each_row(r.user[held], self.n_users, share, rng)
         return self._with(r.take(~held)), self._with(r.take(held))
 
-    def of_users(self, users: Mask) -> Source:
+    def of_users(self, users: Mask) -> Rated:
         return self._with(self.ratings.take(users[self.ratings.user]))
 
     def _with(self, ratings: Ratings) -> Rated:
@@ -127,7 +130,7 @@ class LargestGaps(Votes):
         core.largest_gaps(row_starts(r.user, rated.n_users), r.rating, seed, winner, loser, threads(None))
         pairs = _pairs_at(r, winner[winner >= 0], loser[loser >= 0])
         super().__init__(rated.n_users, rated.n_items, pairs, implied=True)
-        self.rated, self.ratings = rated, r
+        self.rated, self.ratings, self.seed = rated, r, seed
 
     def columns(self) -> list[Any]:
         return super().columns() + self.rated.columns()
@@ -140,6 +143,12 @@ class LargestGaps(Votes):
     ) -> tuple[Source, Source]:
         rest, held = self.rated.split_items(share, rng, seed, users)
         return LargestGaps(rest, seed), held
+
+    def answers(self) -> int:
+        return len(self.rated.ratings.user)
+
+    def of_users(self, users: Mask) -> Source:
+        return LargestGaps(self.rated.of_users(users), self.seed)
 
 
 def _pairs_at(r: Ratings, winner: Any, loser: Any) -> Pairs:

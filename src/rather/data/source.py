@@ -98,6 +98,10 @@ class Source(ABC):
         With ``min_gap``, of those whose ratings differ by at least as much.
         """
 
+    def answers(self) -> int:
+        """How many answers there are: n ratings or clicks are n of them, whatever comparisons they make."""
+        return int(self.store.n_entries) if self.implied else len(self)
+
     def met(self) -> tuple[Any, Any]:
         """(starts, items): what each user is known to have met."""
         return self.store.start, self.store.item
@@ -126,9 +130,9 @@ class Source(ABC):
             return self.split_pairs(share, rng, users)
         return self.split_items(share, rng, seed, users)
 
+    @abstractmethod
     def of_users(self, users: Mask) -> Source:
-        """What some of the users said; here, all of it stays."""
-        return self
+        """What some of the users said."""
 
     @abstractmethod
     def sample(self, per_user: int, rng: np.random.Generator) -> Source:

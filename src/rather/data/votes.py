@@ -36,6 +36,10 @@ class Votes(Source):
     def pairs(self) -> Pairs:
         return self._pairs
 
+    def answers(self) -> int:
+        group = self._answer()
+        return len(self) if group is None else len(np.unique(group))
+
     def some_pairs(self, most: int, rng: np.random.Generator) -> Pairs:
         return self._pairs
 

@@ -15,7 +15,8 @@ import numpy as np
 from ..data.ids import Codes, Ids, Vocabulary, as_ids, factorize, quoted
 from ..errors import InputError
 from ..models.exclusions import Rows, select
-from ..models.model import BLOCK, Model, best_scores
+from ..models.lists import best_scores
+from ..models.model import BLOCK, Model
 from ..models.unknown import check_unknown, left_out
 from ..native import FloatArray, threads
 

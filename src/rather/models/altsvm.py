@@ -54,9 +54,10 @@ class AltSVM(LowRank):
     reg : float, None or "cv"
         A number is used as it is. Else it is a factor times the scale of the data, the geometric mean of the typical
         norms of the rows and the columns of the gradient at zero. "cv": a factor chosen on held-out training data
-        (ratings and clicks held out by item), together with the biases' ridge if ``bias`` is True and with the rank
-        if ``rank`` is None. None: "cv" for votes; for ratings and rankings 1.7, for clicks about 1.4. The value used is
-        ``reg_``. The choice costs up to a few fits; from a million comparisons on it is made on a tenth of the users.
+        (ratings and clicks held out by item); of votes together with the biases' ridge if ``bias`` is True and with the
+        rank if ``rank`` is None. None: "cv" for votes, and for up to 30,000 ratings or places in rankings that imply
+        up to a million comparisons; of more the factor is 1.7, of clicks about 1.4. The value used is ``reg_``. The
+        choice costs up to ten fits; from a million votes on it is made on a tenth of the users and costs half a fit.
     loss : {"squared_hinge", "hinge", "logistic"}
         max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
     bias : bool or float
@@ -190,8 +191,6 @@ class AltSVM(LowRank):
         problem = self._problem(comparisons.source, scaled, exposed, rank, *factors)
         if saved is not None:
             problem.set_reg(saved.reg, saved.bias_reg)
-        elif self._goes_on() and self.reg is None and comparisons.source.chooses:
-            problem.set_reg(self._last.reg_, self._last.bias_reg_)
         self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
         self._pose(comparisons.source, problem, exposed)
         self._set_interest(exposed, comparisons)
@@ -207,12 +206,12 @@ class AltSVM(LowRank):
         alone = {"checkpoint": None, "warm_start": False, "solver": "newton", "start": "spectral"}
         return {**super()._settled(), **alone, "rank": min(max(self.rank_, 1), MOST_RANK)}
 
-    def _exposure(self, source: Source) -> Exposure | None:
-        return None if self.solver == "sdca" else super()._exposure(source)
+    def _exposure(self, source: Source, wanted: bool | None = None) -> Exposure | None:
+        return None if self.solver == "sdca" else super()._exposure(source, wanted)
 
     def _choice(self, comparisons: Comparisons) -> Choice | None:
         """What held-out answers choose, where they are asked: it is what ``reg`` says, or votes leave it open."""
-        if self.reg != "cv" and (self.reg is not None or not comparisons.source.chooses or self._goes_on()):
+        if self.reg != "cv" and (self.reg is not None or not comparisons.source.chooses):
             return None
         most = RANK if self._rank in (None, "auto") else int(self._rank)
         if self._rank is None and self._goes_on():

@@ -82,8 +82,8 @@ class Aside:
 
 def put_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons, Aside]]:
     """(the rest, what was put aside), as often as it takes to put enough aside; never, where there is too little."""
-    n = _answers(comparisons)
-    share = SHARES[1] if comparisons.source.implied else float(np.clip(AT_A_TIME / max(n, 1), *SHARES))
+    n, by_items = comparisons.source.answers(), comparisons.ratings is not None or comparisons.clicks is not None
+    share = SHARES[1] if by_items else float(np.clip(AT_A_TIME / max(n, 1), *SHARES))
     for time in range(min(max(math.ceil(ENOUGH / max(share * n, 1)), 1), MOST_TIMES)):
         at = (seed + time) % 2**63
         try:
@@ -108,11 +108,7 @@ def weights(asides: Sequence[Aside]) -> Numbers:
 
 def worth(comparisons: Comparisons, asides: Sequence[Aside]) -> float:
     """How many answers the comparisons put aside amount to: n ratings are n, whatever the pairs; none counts twice."""
-    return min(float(_answers(comparisons)), sum(aside.worth for aside in asides))
-
-
-def _answers(comparisons: Comparisons) -> int:
-    return int(comparisons.source.store.n_entries) if comparisons.source.implied else len(comparisons)
+    return min(float(comparisons.source.answers()), sum(aside.worth for aside in asides))
 
 
 def calibrated(asides: Sequence[Aside], margins: Sequence[Any], answers: float) -> Calibration:

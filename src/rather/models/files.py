@@ -122,7 +122,8 @@ def is_records(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    return isinstance(value, float) or whole
 
 
 def _is_flag(value: Any) -> bool:

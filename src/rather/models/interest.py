@@ -6,51 +6,73 @@ they would like they will never take up, so lists to show ask for both. With the
     q_ij = z_i . R_j sqrt(n_j),    z_i = the sum of R_j / sqrt(n_j) over the items that i met
 
 is how much i's choice of items points to j: a low-pass filter on the graph of who met what, of as many features as have
-singular values above those of chance. Lists are ordered by s_ij + q_ij, both in units of their standard deviation over
-the items for i.
+singular values above those of chance (and LEAST at least). Lists are ordered by s_ij + q_ij, both in units of their
+standard deviation over the items for i.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..native import FloatArray, factor
 from .exclusions import Rows
 
-LEAST = 8  # features, as far as there are so many; that the rest have equal weights was chosen on training ratings
+LEAST = 8  # features, as far as there are so many; that all weigh the same was chosen on held-out training ratings
 
 
-class Interest(NamedTuple):
+class Interest:
     """``parts`` are R_j / sqrt(n_j), ``weights`` R_j sqrt(n_j): a row an item, a column a feature."""
 
-    parts: FloatArray
-    weights: FloatArray
+    def __init__(self, parts: FloatArray, weights: FloatArray) -> None:
+        self.parts, self.weights = parts, weights
+        self._made: tuple[Any, FloatArray, Any] | None = None  # V, and what was made of it: one thing for all lists
 
-    def rows(self, U: FloatArray, V: FloatArray, met: Rows) -> tuple[FloatArray, FloatArray]:
-        """Rows of people and of items whose products order lists: ``met`` are the items of those with rows ``U``."""
+    def rows(self, U: FloatArray, V: FloatArray, width: int, met: Rows) -> tuple[FloatArray, FloatArray]:
+        """Rows of people and of items whose products order lists: ``met`` are the items of those with rows ``U``.
+
+        ``width`` columns of U and V count.
+        """
         from scipy.sparse import csr_matrix
 
         start, item = met
-        one = np.ones(len(item), np.float32)
-        Z = csr_matrix((one, item, start), shape=(len(U), len(V))) @ self.parts
-        width = U.shape[1]
-        left, right = factor(len(U), width + Z.shape[1]), factor(len(V), width + Z.shape[1])
-        for at, people, items in ((slice(width), U, V), (slice(width, width + Z.shape[1]), Z, self.weights)):
-            left[:, at] = people / _spread(people, items)[:, None]
-            right[:, at] = items
+        Z = csr_matrix((np.ones(len(item), np.float32), item, start), shape=(len(U), len(V))) @ self.parts
+        right, moments = self._of_items(V, width)
+        left = factor(len(U), width + Z.shape[1])
+        for at, people, second in zip(self._columns(width), (U[:, :width], Z), moments, strict=True):
+            left[:, at] = people / _spread(people, second)[:, None]
         return left, right
+
+    def _of_items(self, V: FloatArray, width: int) -> tuple[FloatArray, Any]:
+        made = self._made
+        if made is None or made[0] is not V:
+            right = factor(len(V), width + self.weights.shape[1])
+            for at, items in zip(self._columns(width), (V[:, :width], self.weights), strict=True):
+                right[:, at] = items
+            made = self._made = V, right, [_second_moment(right[:, at]) for at in self._columns(width)]
+        return made[1], made[2]
+
+    def _columns(self, width: int) -> tuple[slice, slice]:
+        return slice(width), slice(width, width + self.weights.shape[1])
 
     def is_sound(self, n_items: int, largest: float) -> bool:
         return self.parts.shape == self.weights.shape and all(
-            a.dtype == np.float32 and a.ndim == 2 and len(a) == n_items and (np.abs(a) < largest).all() for a in self
+            a.dtype == np.float32 and a.ndim == 2 and len(a) == n_items and (np.abs(a) < largest).all()
+            for a in (self.parts, self.weights)
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"parts": self.parts, "weights": self.weights, "_made": None}
 
-def _spread(people: FloatArray, items: FloatArray) -> Any:
-    """The standard deviation over items of each person's products; where all are alike, 1."""
+
+def _second_moment(items: FloatArray) -> Any:
     about = items.astype(np.float64) - items.mean(axis=0, dtype=np.float64)
-    second = about.T @ about / len(about)
-    spread = np.sqrt(np.maximum(np.einsum("ia,ab,ib->i", people, second, people, optimize=True), 0.0))
+    return about.T @ about / len(about)
+
+
+def _spread(people: FloatArray, second: Any) -> Any:
+    """The standard deviation over items of each person's products; where all are alike, 1."""
+    people = people.astype(np.float64)
+    spread = np.sqrt(np.maximum(((people @ second) * people).sum(axis=1), 0.0))
     return np.where(spread > 0, spread, 1.0)

@@ -33,8 +33,10 @@ class LowRank(Estimator, Certified, FoldInModel):
         balance = source.balance if self.balance is None else self.balance
         return scales(source.store, user_power=self.user_power, item_power=self.item_power, balance=balance)
 
-    def _exposure(self, source: Source) -> Exposure | None:
-        return exposure_features(source, wanted=self.exposure, seed=self.seed, n_threads=threads(self.n_threads))
+    def _exposure(self, source: Source, wanted: bool | None = None) -> Exposure | None:
+        """The features of who met what, where ``exposure`` (or what was decided already) says so."""
+        wanted = self.exposure if wanted is None else wanted
+        return exposure_features(source, wanted=wanted, seed=self.seed, n_threads=threads(self.n_threads))
 
     def _problem(
         self,
@@ -63,7 +65,8 @@ class LowRank(Estimator, Certified, FoldInModel):
         return problem
 
     def _settled(self) -> dict[str, Any]:
-        return {"reg": allowed(self.reg_), "bias": allowed(self.bias_reg_) if self.bias is not False else False}
+        bias = allowed(self.bias_reg_) if self.bias is not False else False
+        return {"reg": allowed(self.reg_), "bias": bias, "exposure": self.prior_ is not None}
 
     def _check_problem(self) -> None:
         one_of("loss", self.loss, LOSSES)

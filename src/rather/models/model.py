@@ -12,10 +12,11 @@ from ..data.comparisons import Comparisons
 from ..data.ids import Codes, Ids, Vocabulary, as_ids, read_only
 from ..data.tables import Table
 from ..errors import InputError, NotFittedError, number, one_of
-from ..native import FloatArray, core, threads
+from ..native import FloatArray, threads
 from .calibration import Calibration, Slope, calibrated, put_aside, worth
 from .exclusions import Rows, exclusions, is_in, select
 from .files import save_model
+from .lists import best_of_all, best_scores
 from .state import Stateful, of_one_moment
 from .unknown import check_unknown, left_out
 
@@ -91,6 +92,10 @@ class Model(Stateful):
     def _best_shown(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
         """The same of what to show, which may be more than a matter of scores."""
         return self._best(u, k, excluded, items)
+
+    def _everyone_shown(self) -> FloatArray:
+        """The scores by which someone nothing is known about is shown items."""
+        return self.everyone()
 
     def _tensors(self) -> dict[str, Any]:
         """Arrays to save."""
@@ -234,7 +239,7 @@ class Model(Stateful):
         self._require_fit()
         among = self._candidates(items)
         if user is EVERYONE:
-            _, item, score, place = self._best_of_everyone(1, len(among), None, among)
+            _, item, score, place = best_of_all(self.everyone(), 1, len(among), None, among)
         else:
             u = self._user_codes(user)
             if len(u) != 1:
@@ -299,25 +304,12 @@ class Model(Stateful):
             return best(u, k, excluded, items)
         known, strangers = (np.flatnonzero(mask).astype(np.int32) for mask in (u >= 0, u < 0))
         own = [None if excluded is None else select(excluded, rows) for rows in (known, strangers)]
-        found = best(u[known], k, own[0], items), self._best_of_everyone(len(strangers), k, own[1], items)
+        scores = self._everyone_shown() if by == "interest" else self.everyone()
+        found = best(u[known], k, own[0], items), best_of_all(scores, len(strangers), k, own[1], items)
         parts = ((rows[query], *rest) for rows, (query, *rest) in zip((known, strangers), found, strict=True))
         joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
         order = np.argsort(joined[0], kind="stable")
         return tuple(column[order] for column in joined)
-
-    def _best_of_everyone(self, n: int, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
-        """The k best of some items by everybody's scores, for each of n people with exclusions of their own."""
-        scores = self.everyone()
-        order = items[np.lexsort((items, -scores[items]))]
-        parts = []
-        for query in range(n):
-            gone = () if excluded is None else excluded[1][excluded[0][query] : excluded[0][query + 1]]
-            best = order[: k + len(gone)]
-            best = best[~np.isin(best, gone)][:k] if len(gone) else best
-            parts.append((np.full(len(best), query), best, scores[best], np.arange(1, len(best) + 1)))
-        if not parts:
-            parts = [(np.empty(0, np.int64), items[:0], scores[:0], np.empty(0, np.int64))]
-        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
     def _candidates(self, items: Any) -> Codes:
         """Codes of the items to choose from, in order."""
@@ -373,24 +365,6 @@ class Model(Stateful):
         if len(b) == 1:
             return a, np.repeat(b, len(a))
         raise InputError(f"there are {len(a)} {left} and {len(b)} {right}; give equally many, or one of either")
-
-
-def best_scores(score: Any, k: int, excluded: Rows | None, items: Codes, n_threads: int) -> tuple[Any, ...]:
-    """(query, item, score, rank) of the k best of each row of scores, flat; columns stand for ``items``."""
-    n_rows, n = score.shape
-    flat = np.array(score, np.float32).reshape(-1)
-    if excluded is not None:
-        start, gone = excluded
-        column = np.full(int(max(items.max(initial=0), gone.max(initial=0))) + 1, -1, np.int64)
-        column[items] = np.arange(n)
-        row, at = np.repeat(np.arange(n_rows), np.diff(start)), column[gone]
-        flat[(row * n + at)[at >= 0]] = -np.inf
-    order = np.empty(len(flat), np.int64)
-    core.order_rows(np.arange(n_rows + 1, dtype=np.int64) * n, flat, order, n_threads)
-    top = order.reshape(n_rows, n)[:, :k]
-    query, place = np.nonzero(flat[top] > -np.inf)
-    found = top[query, place]
-    return query, items[found % max(n, 1)], flat[found], place + 1
 
 
 def as_list(values: Any) -> Any:

@@ -104,11 +104,17 @@ class FoldInModel(FactorModel):
             parts = exposed.parts[:, : min(max(exposed.standing, LEAST), exposed.k)].copy()
             self.interest_ = Interest(parts, parts * exposed.met[:, None])
 
+    def _everyone_shown(self) -> FloatArray:
+        scores = super()._everyone_shown()
+        if self.interest_ is None:
+            return scores
+        met = np.bincount(self.seen_[1], minlength=len(scores))
+        return np.asarray(scores / (scores.std() or 1.0) + met / (met.std() or 1.0), np.float32)
+
     def _best_shown(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
         if self.interest_ is None:
             return super()._best_shown(u, k, excluded, items)
-        width = self.rank_ + 1
-        left, right = self.interest_.rows(self.U_[u, :width], self.V_[:, :width], select(self.seen_, u))
+        left, right = self.interest_.rows(self.U_[u], self.V_, self.rank_ + 1, select(self.seen_, u))
         everyone = np.arange(len(u), dtype=np.int32)
         return best_rows(left, everyone, right, k, excluded, items, threads(self.n_threads))
 
@@ -116,7 +122,11 @@ class FoldInModel(FactorModel):
 
     def _tensors(self) -> dict[str, Any]:
         prior = {} if self.prior_ is None else dict(zip(PRIOR, self.prior_, strict=True))
-        shown = {} if self.interest_ is None else dict(zip(INTEREST, self.interest_, strict=True))
+        shown = (
+            {}
+            if self.interest_ is None
+            else dict(zip(INTEREST, (self.interest_.parts, self.interest_.weights), strict=True))
+        )
         return super()._tensors() | prior | shown
 
     def _about(self) -> dict[str, Any]:

@@ -79,8 +79,8 @@ class Person:
         model, rows = self.model, (self._u, self.model.V_)
         interest = getattr(model, "interest_", None)
         if shown and interest is not None:
-            width, met = model.rank_ + 1, np.unique(self._met())
-            rows = interest.rows(self._u[:, :width], model.V_[:, :width], (np.array([0, len(met)]), met))
+            met = np.unique(self._met())
+            rows = interest.rows(self._u, model.V_, model.rank_ + 1, (np.array([0, len(met)]), met))
         one = np.zeros(1, np.int32)
         _, item, score, place = best_rows(rows[0], one, rows[1], k, excluded, items, threads(model.n_threads))
         return model._table({"item": model.items_[item], "score": score, "rank": place})

@@ -39,7 +39,7 @@ TEMPER = 0.5
 WORSE = 2.0  # so much, twice in a row, ends a path
 GAP = 1.5  # from one singular value to the next
 TOL, FIRST_ROUNDS, ROUNDS = 1e-3, 40, 12
-LARGE, PART = 1_000_000, 0.1  # from so many comparisons on, a part of the users stands for all
+LARGE, PART, FEWEST = 1_000_000, 0.1, 500  # from so many answers on, a part of the users stands for all
 
 
 @dataclass
@@ -74,17 +74,22 @@ class Choice:
 
 
 def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool) -> Choice | None:
-    """The choice for a model of that rank, or of that rank at most; None where there is too little to put aside."""
+    """The choice for a model of that rank, or of that rank at most; None where there is too little to put aside.
+
+    Of comparisons that are implied only the factor on reg is chosen: what orders rated items well says little of how
+    everybody ranks the others, which the biases and the rank decide as well.
+    """
     some = _part(comparisons, model.seed)
-    trials = [_Trial(model, rest, aside) for rest, aside in put_aside(some, model.seed)]
+    exposed = model._exposure(some.source) is not None
+    trials = [_Trial(model, rest, aside, exposed) for rest, aside in put_aside(some, model.seed)]
     if not trials:
         return None
     search = _Search(trials, some, min(rank, *(getattr(some, n) for n in ("n_users", "n_items"))))
-    best = search.path(search.full, FACTORS, None)
-    if not fixed_rank and (lower := _rank_before_gap(_triples(best.fits[0]))):
+    best, answered = search.path(search.full, FACTORS, None), not some.source.implied
+    if answered and not fixed_rank and (lower := _rank_before_gap(_triples(best.fits[0]))):
         begin = [_cut(fit, lower) for fit in best.fits]
         best = min(best, search.path(lower, [f for f in FACTORS if f <= best.factor], begin), key=lambda t: t.value)
-    if model.bias is True:
+    if answered and model.bias is True:
         best = min((search.biases(best, step) for step in (BIAS_STEP, 1 / BIAS_STEP)), key=lambda t: t.value)
     factors = search.mean("factor", best), search.mean("bias", best)
     sure = calibrated([t.aside for t in trials], best.margins, search.answers)
@@ -94,10 +99,10 @@ def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool
 class _Trial:
     """What was put aside once, and the problem that the rest poses."""
 
-    def __init__(self, model: LowRank, rest: Comparisons, aside: Aside) -> None:
+    def __init__(self, model: LowRank, rest: Comparisons, aside: Aside, exposed: bool) -> None:
         self.aside, self.seed, self.own_bias = aside, model.seed, model.bias is not True
         scaled, _ = model._scales(rest.source)
-        self.problem = model._problem(rest.source, scaled, model._exposure(rest.source), 0, 1.0, 1.0)
+        self.problem = model._problem(rest.source, scaled, model._exposure(rest.source, exposed), 0, 1.0, 1.0)
 
     def fit(self, rank: int, factor: float, bias: float, begin: Problem | None) -> Problem:
         """The problem, solved about: from the start of every fit, or from another of these."""
@@ -211,7 +216,10 @@ def _triples(fit: Problem) -> Singular:
 
 def _part(comparisons: Comparisons, seed: int) -> Comparisons:
     """All comparisons, or where there are many those of some users."""
-    if len(comparisons) <= LARGE:
+    n = comparisons.n_users
+    some = max(int(PART * n), FEWEST)
+    if comparisons.source.answers() <= LARGE or some >= n:
         return comparisons
-    some = np.random.default_rng(seed).random(comparisons.n_users) < PART
-    return comparisons._with(comparisons.source.of_users(some))
+    drawn = np.zeros(n, bool)
+    drawn[np.random.default_rng(seed).permutation(n)[:some]] = True
+    return comparisons._with(comparisons.source.of_users(drawn))
