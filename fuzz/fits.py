@@ -181,7 +181,8 @@ def _fit(name: str, params: dict[str, Any], comparisons: Comparisons, folder: Pa
 
 def _converged(model: Any, params: dict[str, Any], count: Counter[str]) -> None:
     """Where a fit says that it converged to a small tolerance: what Newton's method still gains on either half."""
-    if not model.converged_ or (params.get("tol") or 0) > 5e-3 or params.get("rank") == "auto":
+    tol = model._fitted_to.source.tol if params.get("tol") is None else params["tol"]  # that of clicks is not small
+    if not model.converged_ or tol > 5e-3 or params.get("rank") == "auto":
         return
     ours = _objective(model, "neither")
     best = min(_objective(model, half) for half in ("users", "items"))
