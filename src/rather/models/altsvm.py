@@ -47,10 +47,9 @@ class AltSVM(LowRank):
     Parameters
     ----------
     rank : int, None or "auto"
-        Length of the vectors. None: 64, or less where ``reg`` is chosen on held-out answers and less does better there
-        (or where there are fewer users or items). "auto" grows it
-        along the leading singular pairs of the gradient until a certificate says that no more rank helps; the rank
-        reached is ``rank_``. It goes with the solver "newton".
+        Length of the vectors. None: 64, or as many as there are users or items; of votes less, where that does better
+        on held-out answers. "auto" grows it along the leading singular pairs of the gradient until a certificate says
+        that no more rank helps; it goes with the solver "newton". The rank reached is ``rank_``.
     reg : float, None or "cv"
         A number is used as it is. Else it is a factor times the scale of the data, the geometric mean of the typical
         norms of the rows and the columns of the gradient at zero. "cv": a factor chosen on held-out training data
@@ -210,7 +209,7 @@ class AltSVM(LowRank):
         return None if self.solver == "sdca" else super()._exposure(source, wanted)
 
     def _choice(self, comparisons: Comparisons) -> Choice | None:
-        """What held-out answers choose, where they are asked: it is what ``reg`` says, or votes leave it open."""
+        """What held-out answers choose, where ``reg`` asks for it or leaves it to the source."""
         if self.reg != "cv" and (self.reg is not None or not comparisons.source.chooses):
             return None
         most = RANK if self._rank in (None, "auto") else int(self._rank)
@@ -218,7 +217,7 @@ class AltSVM(LowRank):
             most = int(self._last.rank_)
         found = choose(self, comparisons, most, fixed_rank=self._rank is not None or self._goes_on())
         if found is None and self.reg == "cv":
-            raise InputError("reg='cv' holds out a fifth of the answers, too few here to compare; give reg a number")
+            raise InputError("reg='cv' holds out some of the answers, too few here to compare; give reg a number")
         return found
 
     def _goes_on(self) -> bool:

@@ -25,6 +25,8 @@ LEAST = 8  # features, as far as there are so many; that all weigh the same was 
 class Interest:
     """``parts`` are R_j / sqrt(n_j), ``weights`` R_j sqrt(n_j): a row an item, a column a feature."""
 
+    TENSORS = "interest_parts", "interest_weights"  # as files call them
+
     def __init__(self, parts: FloatArray, weights: FloatArray) -> None:
         self.parts, self.weights = parts, weights
         self._made: tuple[Any, FloatArray, Any] | None = None  # V, and what was made of it: one thing for all lists
@@ -55,6 +57,9 @@ class Interest:
 
     def _columns(self, width: int) -> tuple[slice, slice]:
         return slice(width), slice(width, width + self.weights.shape[1])
+
+    def tensors(self) -> dict[str, FloatArray]:
+        return dict(zip(self.TENSORS, (self.parts, self.weights), strict=True))
 
     def is_sound(self, n_items: int, largest: float) -> bool:
         return self.parts.shape == self.weights.shape and all(

@@ -18,13 +18,12 @@ from ..solving.exposure import Exposure, person_features
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule
 from .exclusions import Rows, select
-from .factors import FactorModel, best_rows
+from .factors import LARGEST, FactorModel, best_rows
 from .interest import LEAST, Interest
 from .person import Person
 from .state import of_one_moment
 
 PRIOR = "exposure_parts", "exposure_coefficients"
-INTEREST = "interest_parts", "interest_weights"
 
 
 class FoldInModel(FactorModel):
@@ -122,11 +121,7 @@ class FoldInModel(FactorModel):
 
     def _tensors(self) -> dict[str, Any]:
         prior = {} if self.prior_ is None else dict(zip(PRIOR, self.prior_, strict=True))
-        shown = (
-            {}
-            if self.interest_ is None
-            else dict(zip(INTEREST, (self.interest_.parts, self.interest_.weights), strict=True))
-        )
+        shown = {} if self.interest_ is None else self.interest_.tensors()
         return super()._tensors() | prior | shown
 
     def _about(self) -> dict[str, Any]:
@@ -142,13 +137,13 @@ class FoldInModel(FactorModel):
                 and parts.ndim == coefficients.ndim == 2
                 and parts.shape == (len(self.items_), coefficients.shape[0])
                 and coefficients.shape[1] == tensors["user_factors"].shape[1]
-                and all((np.abs(a) < 1e15).all() for a in (parts, coefficients))
+                and all((np.abs(a) < LARGEST).all() for a in (parts, coefficients))
             )
             if not sound:
                 return False
-        if INTEREST[0] in tensors:
-            self.interest_ = Interest(*(tensors[name] for name in INTEREST))
-            if not self.interest_.is_sound(len(self.items_), 1e15):
+        if Interest.TENSORS[0] in tensors:
+            self.interest_ = Interest(*(tensors[name] for name in Interest.TENSORS))
+            if not self.interest_.is_sound(len(self.items_), LARGEST):
                 return False
         return (
             super()._restore(tensors, about)

@@ -38,7 +38,7 @@ RANK_COST = 3.0  # a rank below the full one is that unusual
 TEMPER = 0.5
 WORSE = 2.0  # so much, twice in a row, ends a path
 GAP = 1.5  # from one singular value to the next
-TOL, FIRST_ROUNDS, ROUNDS = 1e-3, 40, 12
+TOL, FIRST_ROUNDS, ROUNDS = 1e-3, 40, 12  # of a candidate's fits: the first of a path, and those that follow it
 LARGE, PART, FEWEST = 1_000_000, 0.1, 500  # from so many answers on, a part of the users stands for all
 
 
@@ -50,7 +50,6 @@ class Tried:
     rank: int
     factor: float
     bias: float
-    slope: float
     log_loss: float
     accuracy: float
     fits: list[Problem]
@@ -84,7 +83,7 @@ def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool
     trials = [_Trial(model, rest, aside, exposed) for rest, aside in put_aside(some, model.seed)]
     if not trials:
         return None
-    search = _Search(trials, some, min(rank, *(getattr(some, n) for n in ("n_users", "n_items"))))
+    search = _Search(trials, some, min(rank, some.n_users, some.n_items))
     best, answered = search.path(search.full, FACTORS, None), not some.source.implied
     if answered and not fixed_rank and (lower := _rank_before_gap(_triples(best.fits[0]))):
         begin = [_cut(fit, lower) for fit in best.fits]
@@ -150,7 +149,7 @@ class _Search:
         ):  # fmt: skip
             unusual += 0.5 * (np.log(given / usual) / spread) ** 2
         value = float(TEMPER * self.answers * loss + unusual)
-        made = Tried(value, rank, factor, bias, slope, loss, right, fits, margins)
+        made = Tried(value, rank, factor, bias, loss, right, fits, margins)
         self.tried.append(made)
         return made
 
