@@ -13,18 +13,22 @@ namespace rather {
 
 namespace {
 
-// The scalars of a fit over the entries of a store, and the users' weights.
+// The scalars of a fit over the entries of a store, the users' weights, and offsets of written comparisons.
 struct State {
   const Store& s;
   InOut<float> m, c, d;
   In<float> weight;
+  std::optional<In<float>> offset;
   std::vector<std::uint32_t> order;  // empty when no user is swept
   Scalars z;
 
-  State(const Store& s, InOut<float> m, InOut<float> c, InOut<float> d, In<float> weight)
-      : s(s), m(m), c(c), d(d), weight(weight), order(Sweep::any(s) ? s.n_entries() : 0) {
+  State(const Store& s, InOut<float> m, InOut<float> c, InOut<float> d, In<float> weight,
+        std::optional<In<float>> offset)
+      : s(s), m(m), c(c), d(d), weight(weight), offset(offset), order(Sweep::any(s) ? s.n_entries() : 0) {
     z = {sized(m, s.n_entries(), "m"), sized(c, s.n_entries(), "c"), sized(d, s.n_entries(), "d"),
          order.empty() ? nullptr : order.data(), sized(weight, s.n_users, "weight")};
+    if (offset && s.by_level) wrong("offset", "goes with comparisons one by one", "be None for items on levels");
+    z.offset = sized(offset, s.n_comparisons, "offset");
   }
 };
 
@@ -72,6 +76,14 @@ std::tuple<double, double> item_step_(const State& state, int loss, float delta,
 
 double evaluate_(const State& state, int loss, float delta, Threads n_threads) {
   return with_loss_of(state.s, loss, delta, [&](auto kind) { return evaluate(kind, state.s, state.z, n_threads); });
+}
+
+void pair_slopes_(const State& state, int loss, float delta, const InOut<float>& slope, const InOut<float>& curvature,
+                  Threads n_threads) {
+  const Store& s = state.s;
+  if (s.by_level) wrong("state", "is of items on levels", "be of comparisons one by one");
+  float *slopes = sized(slope, s.n_comparisons, "slope"), *curvatures = sized(curvature, s.n_comparisons, "curvature");
+  with_loss_of(s, loss, delta, [&](auto kind) { pair_slopes(kind, s, state.z, slopes, curvatures, n_threads); });
 }
 
 double dual_value(const State& state, int loss, float delta, float tau, Threads n_threads) {
@@ -203,13 +215,15 @@ double robirank_pass_(const Clicks& clicks, const In<std::int32_t>& order, const
 
 void bind_solvers(nb::module_& m) {
   nb::class_<State>(m, "State")
-      .def(nb::init<const Store&, InOut<float>, InOut<float>, InOut<float>, In<float>>(), "store"_a, "m"_a, "c"_a,
-           "d"_a, "weight"_a, nb::keep_alive<1, 2>());
+      .def(nb::init<const Store&, InOut<float>, InOut<float>, InOut<float>, In<float>, std::optional<In<float>>>(),
+           "store"_a, "m"_a, "c"_a, "d"_a, "weight"_a, "offset"_a.none() = nb::none(), nb::keep_alive<1, 2>());
   m.def("user_step", &user_step_, "state"_a, "loss"_a, "delta"_a, "p"_a, "centre"_a.none(), "V"_a, "U"_a, "rank"_a,
         "newton_steps"_a, "cg_steps"_a, "cg_tol"_a, "grad_tol"_a, "n_threads"_a, Release());
   m.def("item_step", &item_step_, "state"_a, "loss"_a, "delta"_a, "q"_a, "beta"_a, "U"_a, "V"_a, "rank"_a,
         "loss_before"_a, "cg_steps"_a, "cg_tol"_a, "n_threads"_a, Release());
   m.def("evaluate", &evaluate_, "state"_a, "loss"_a, "delta"_a, "n_threads"_a, Release());
+  m.def("pair_slopes", &pair_slopes_, "state"_a, "loss"_a, "delta"_a, "slope"_a, "curvature"_a, "n_threads"_a,
+        Release());
   m.def("dual_value", &dual_value, "state"_a, "loss"_a, "delta"_a, "tau"_a, "n_threads"_a, Release());
   m.def("sdca_users", &sdca_users_, "store"_a, "loss"_a, "weight"_a, "p"_a, "V"_a, "U"_a, "user_dual"_a, "rank"_a,
         "updates"_a, "seed"_a, "n_threads"_a, Release());

@@ -53,5 +53,6 @@ NB_MODULE(RATHER_MODULE, m) {
   bind_solvers(m);
   bind_passes(m);
   bind_lists(m);
+  bind_mixed(m);
   bind_serve(m);
 }

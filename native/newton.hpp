@@ -39,14 +39,14 @@ struct StepReport {
 // Minimises over one user's u from where it stands; leaves m, c, d of the final u in the scratch. The ridge pulls to
 // `centre`, if one is given. `free` is the number of leading coordinates that may move.
 template <class Loss>
-StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, float weight, double p_i, const float* centre,
-                      const float* V, std::int64_t ld, std::int64_t free, float* u, const StepOptions& options,
-                      Scratch& w) {
+StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, const Scalars& z, double p_i,
+                      const float* centre, const float* V, std::int64_t ld, std::int64_t free, float* u,
+                      const StepOptions& options, Scratch& w) {
   const std::int32_t n = s.entries(i);
   const std::int32_t* items = s.item.data() + s.start[i];
   for (std::int32_t k = 0; k < n; ++k) std::copy_n(V + items[k] * ld, ld, w.W.data() + k * ld);
   const float* W = w.W.data();
-  UserLoss<Loss> user(loss, s, i, weight, w.order.data());
+  UserLoss<Loss> user(loss, s, i, z, w.order.data());
   StepReport report;
 
   dots(W, Direct{}, n, ld, u, w.m.data());
@@ -133,8 +133,8 @@ StepReport user_step(const Loss& loss, const Store& s, const float* p, const flo
     Scratch& w = work[thread];
     std::int64_t last = std::min<std::int64_t>(s.n_users, (chunk + 1) * kUserChunk);
     for (std::int64_t i = chunk * kUserChunk; i < last; ++i) {
-      StepReport one = solve_user(loss, s, i, z.weight[i], p[i], centre ? centre + i * ld : nullptr, V, ld, free,
-                                  U + i * ld, options, w);
+      StepReport one =
+          solve_user(loss, s, i, z, p[i], centre ? centre + i * ld : nullptr, V, ld, free, U + i * ld, options, w);
       std::copy_n(w.m.data(), s.entries(i), z.m + s.start[i]);
       std::copy_n(w.c.data(), s.entries(i), z.c + s.start[i]);
       std::copy_n(w.d.data(), s.entries(i), z.d + s.start[i]);
@@ -190,8 +190,7 @@ StepReport item_step(const Loss& loss, const Store& s, const ItemRidge& ridge, c
         std::int64_t e = s.start[i], n = s.entries(i);
         std::copy_n(z.m + e, n, w.m.data());
         dots(p.data(), s.item.data() + e, n, ld, U + i * ld, w.x.data());
-        UserLoss<Loss>(loss, s, i, z.weight[i], z.order ? z.order + e : nullptr)
-            .curvature(w.m.data(), w.x.data(), w.h.data());
+        UserLoss<Loss>(loss, s, i, z, z.order ? z.order + e : nullptr).curvature(w.m.data(), w.x.data(), w.h.data());
         std::copy_n(w.x.data(), n, x.data() + e);
         std::copy_n(w.h.data(), n, h.data() + e);
       }

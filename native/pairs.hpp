@@ -37,18 +37,19 @@ Lanes curvature_at(const Loss& loss, Lanes x, Lanes g) {
     return loss.curvature(x);
 }
 
-// Comparisons written down one by one.
+// Comparisons written down one by one. An offset is added to a comparison's margin.
 struct Pairs {
   const std::uint32_t *winner, *loser;
-  const float *weight, *gap;  // null: all 1, not known
+  const float *weight, *gap, *offset;  // null: all 1, not known, none
   std::int64_t n_pairs;
   std::int32_t n;
 
-  Pairs(const Store& s, std::int64_t i)
+  Pairs(const Store& s, std::int64_t i, const float* offsets)
       : winner(s.winner.data() + s.pair_start[i]),
         loser(s.loser.data() + s.pair_start[i]),
         weight(s.weight.empty() ? nullptr : s.weight.data() + s.pair_start[i]),
         gap(s.gap.empty() ? nullptr : s.gap.data() + s.pair_start[i]),
+        offset(offsets ? offsets + s.pair_start[i] : nullptr),
         n_pairs(s.pair_start[i + 1] - s.pair_start[i]),
         n(s.entries(i)) {}
 
@@ -86,6 +87,18 @@ struct Pairs {
     });
   }
 
+  // The slope and the curvature of every comparison's loss, with its weight.
+  template <class Loss>
+  void each(const Loss& loss, const float* m, float factor, float* slope, float* curvature) const {
+    for_lanes<kSeesGaps<Loss>>(m, [&](std::int64_t t, int count, Lanes x, Lanes g, Lanes w) {
+      Slopes s = slopes_at(loss, x, g);
+      for (int l = 0; l < count; ++l) {
+        slope[t + l] = factor * w[l] * s.slope[l];
+        curvature[t + l] = factor * w[l] * s.curvature[l];
+      }
+    });
+  }
+
  private:
   // Calls f(first pair, how many, margins, gaps, weights) for kLanes pairs at a time; weights are 0 past the last pair.
   template <bool WithGaps, class F>
@@ -94,7 +107,7 @@ struct Pairs {
       int count = static_cast<int>(std::min<std::int64_t>(kLanes, n_pairs - t));
       Lanes x{}, g{}, w{};
       for (int l = 0; l < count; ++l) {
-        x[l] = m[winner[t + l]] - m[loser[t + l]];
+        x[l] = m[winner[t + l]] - m[loser[t + l]] + (offset ? offset[t + l] : 0.0f);
         if constexpr (WithGaps) g[l] = gap[t + l];
         w[l] = weight ? weight[t + l] : 1.0f;
       }

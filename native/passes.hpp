@@ -27,8 +27,9 @@ inline constexpr std::int64_t kUserChunk = 64, kItemChunk = 16;
 
 struct Scalars {  // m, c, d and order are over the store's entries, weight over its users
   float *m, *c, *d;
-  std::uint32_t* order;  // null when no user is swept
-  const float* weight;   // a factor on all comparisons of a user
+  std::uint32_t* order;           // null when no user is swept
+  const float* weight;            // a factor on all comparisons of a user
+  const float* offset = nullptr;  // added to the margins of written comparisons, over them; null: none
 };
 
 // One user's comparisons and the scores they are evaluated at, in padded buffers.
@@ -37,9 +38,9 @@ class UserLoss {
  public:
   static constexpr bool kSwept = std::is_same_v<Loss, SquaredHinge> || std::is_same_v<Loss, Hinge>;
 
-  // All results are multiplied by `weight`; `order` is where a swept user's sorted order is kept between calls.
-  UserLoss(const Loss& loss, const Store& s, std::int64_t i, float weight, std::uint32_t* order)
-      : loss_(loss), s_(s), i_(i), weight_(weight), order_(order) {}
+  // All results are multiplied by the user's weight; `order` is where a swept user's sorted order is kept between calls.
+  UserLoss(const Loss& loss, const Store& s, std::int64_t i, const Scalars& z, std::uint32_t* order)
+      : loss_(loss), s_(s), i_(i), weight_(z.weight[i]), offset_(z.offset), order_(order) {}
 
   static bool swept(const Store& s, std::int64_t i) { return kSwept && s.by_level && s.entries(i) >= Sweep::kFrom; }
 
@@ -56,7 +57,7 @@ class UserLoss {
 
  private:
   double unweighted_slopes(const float* m, float* c, float* d) const {
-    if (!s_.by_level) return Pairs(s_, i_).slopes(loss_, m, c, d);
+    if (!s_.by_level) return Pairs(s_, i_, offset_).slopes(loss_, m, c, d);
     if constexpr (kSwept)
       if (swept(s_, i_)) {
         Sweep sweep(s_, i_);
@@ -67,7 +68,7 @@ class UserLoss {
   }
 
   void unweighted_curvature(const float* m, const float* x, float* h) const {
-    if (!s_.by_level) return Pairs(s_, i_).curvature(loss_, m, x, h);
+    if (!s_.by_level) return Pairs(s_, i_, offset_).curvature(loss_, m, x, h);
     if constexpr (kSwept)
       if (swept(s_, i_)) return Sweep(s_, i_).curvature(loss_, m, order_, x, h);
     Levels(s_, i_).curvature(loss_, m, x, h);
@@ -77,6 +78,7 @@ class UserLoss {
   const Store& s_;
   std::int64_t i_;
   float weight_;
+  const float* offset_;
   std::uint32_t* order_;
 };
 
@@ -143,12 +145,22 @@ double evaluate(const Loss& loss, const Store& s, const Scalars& z, int n_thread
     for (std::int64_t i = first; i < last; ++i) {
       std::int64_t e = s.start[i], n = s.entries(i);
       std::copy_n(z.m + e, n, w.m.data());
-      total += UserLoss<Loss>(loss, s, i, z.weight[i], z.order ? z.order + e : w.order.data())
+      total += UserLoss<Loss>(loss, s, i, z, z.order ? z.order + e : w.order.data())
                    .slopes(w.m.data(), w.c.data(), w.d.data());
       std::copy_n(w.c.data(), n, z.c + e);
       std::copy_n(w.d.data(), n, z.d + e);
     }
     return total;
+  });
+}
+
+// The slope and the curvature of every written comparison's loss at scores z.m, with its weight and the user's.
+template <class Loss>
+void pair_slopes(const Loss& loss, const Store& s, const Scalars& z, float* slope, float* curvature, int n_threads) {
+  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i)
+      Pairs(s, i, z.offset)
+          .each(loss, z.m + s.start[i], z.weight[i], slope + s.pair_start[i], curvature + s.pair_start[i]);
   });
 }
 

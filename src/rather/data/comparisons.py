@@ -12,7 +12,7 @@ from . import frames, readers
 from .clicks import ClickRule
 from .ids import Ids, Vocabulary, read_only
 from .ratings import LargestGaps
-from .rows import Clicks, Mask, Pairs, Ratings
+from .rows import Clicks, Mask, Pairs, Ratings, whole_ties
 from .source import Source
 
 
@@ -74,6 +74,8 @@ class Comparisons:
         loser: str = "loser",
         weight: str | None = None,
         tie: str | None = None,
+        side: str | None = None,
+        covariates: readers.Covariates = (),
     ) -> Comparisons:
         """Votes: one row per comparison.
 
@@ -86,10 +88,53 @@ class Comparisons:
         weight : str, optional
             Name of a column of weights from 0 to a million; rows of weight 0 are dropped.
         tie : str, optional
-            Name of a column that is true where the two items tied. A tie counts half each way.
+            Name of a column that is true where the two items tied. A tie counts half each way, and models learn from
+            it how readily people tie (see ``ties`` of :class:`AltSVM`).
+        side : str, optional
+            Name of a column with the item that stood first (left, on top), or true where the winner did. How much that
+            sways people is then estimated, and taken out of the rankings: see :meth:`AltSVM.effects`.
+        covariates : names, or {name: (the winner's column, the loser's column)}
+            Columns of numbers that may sway people too (length, style, price): each the winner's less the loser's, or
+            two columns to take the difference of. In a tie, "winner" and "loser" are but the two columns' names.
         """
-        read = readers.votes(frame, user, winner, loser, weight, tie)
+        read = readers.votes(frame, user, winner, loser, weight, tie, side, covariates)
         return cls._read(frame, read, user=user, winner=winner, loser=loser)
+
+    @classmethod
+    def from_arena(
+        cls,
+        frame: Any,
+        user: str | None = "user",
+        left: str = "left",
+        right: str = "right",
+        outcome: str = "outcome",
+        weight: str | None = None,
+        covariates: readers.Covariates = (),
+    ) -> Comparisons:
+        """An arena's log: one row per battle, of which the left or the right one won, or neither.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow table, or dict of columns
+        user, left, right : str
+            Names of the columns with the ids. ``user=None``: nobody is named.
+        outcome : str
+            Name of a column with "left", "right" or "tie"; or the id of the item that won; "model_a", "model_b" and
+            "tie (bothbad)", as the logs of arenas have it, are understood too.
+        weight : str, optional
+            Name of a column of weights.
+        covariates : names, or {name: (the left one's column, the right one's column)}
+            As in :meth:`from_frame`, but the left one's less the right one's.
+
+        Examples
+        --------
+        >>> from rather import Comparisons
+        >>> log = {"user": ["ann", "bob"], "left": ["A", "B"], "right": ["B", "C"], "outcome": ["tie", "right"]}
+        >>> Comparisons.from_arena(log)
+        Comparisons: 3 comparisons by 2 users over 3 items
+        """
+        read = readers.arena(frame, user, left, right, outcome, weight, covariates)
+        return cls._read(frame, read, user=user)
 
     @classmethod
     def from_triples(cls, X: Any, y: Any = None) -> Comparisons:
@@ -227,9 +272,15 @@ class Comparisons:
     def to_frame(self, kind: str | None = None) -> Any:
         """The comparisons one by one, as the kind of frame they came from (or another), with external ids."""
         p = self.pairs()
+        if p.tied is not None:
+            p = whole_ties(p)
         table = {"user": self.users[p.user], "winner": self.items[p.winner], "loser": self.items[p.loser]}
         if p.weight is not None:
             table["weight"] = p.weight
+        if p.tied is not None:
+            table["tie"] = p.tied
+        for name, values in zip(self.source.effects, () if p.around is None else p.around.T, strict=True):
+            table[name] = values > 0 if name == readers.SIDE else values
         own = {self.names.get(role, role): column for role, column in table.items()}
         return frames.make(own, kind or self.frame_kind)
 

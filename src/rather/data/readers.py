@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,24 +13,81 @@ from . import frames
 from .clicks import ClickRule, clicked
 from .ids import Ids, as_ids, factorize, quoted, users_and_items
 from .ratings import Rated
-from .rows import Clicks, Pairs, Ratings, by_user, once_each
+from .rows import Clicks, Mask, Pairs, Ratings, by_user, once_each
 from .source import Source
 from .votes import Votes
 
 LARGEST_RATING = 1e30  # so that single precision holds differences
 LARGEST_WEIGHT = 1e6  # so that single precision holds the squares of sums
 DENSE = 16  # times as many codes as rows may be unused
+LARGEST_COVARIATE = 1e15
 EVERYONE = "everyone"  # who voted where nobody is named
+SIDE, TIE = "side", "tie"  # effects that are no covariates
+OUTCOMES = {
+    **dict.fromkeys(("left", "a", "model_a", "first"), 1),
+    **dict.fromkeys(("right", "b", "model_b", "second"), -1),
+    **dict.fromkeys(("tie", "draw", "equal", "both good", "both bad", "tie (bothbad)", "bothbad", "neither"), 0),
+}
+Covariates = Iterable[str] | Mapping[str, str | tuple[str, str]]
 
 Read = tuple[Ids, Ids, Source]
 
 
-def votes(frame: Any, user: str | None, winner: str, loser: str, weight: str | None, tie: str | None) -> Read:
+def votes(
+    frame: Any,
+    user: str | None,
+    winner: str,
+    loser: str,
+    weight: str | None,
+    tie: str | None,
+    side: str | None,
+    covariates: Covariates,
+) -> Read:
     """One row per comparison."""
-    named = {} if user is None else {"user": user}
-    got = frames.columns(frame, {**named, "winner": winner, "loser": loser}, {"weight": weight, "tie": tie})
+    asked = covariate_columns(covariates)
+    roles = {"winner": winner, "loser": loser} | ({} if user is None else {"user": user})
+    got = frames.columns(frame, {**roles, **_roles(asked)}, {"weight": weight, "tie": tie, "side": side})
     win = as_ids(got["winner"], f"the winner (column {winner!r})")
     lose = as_ids(got["loser"], f"the loser (column {loser!r})")
+    tied = None if tie is None else frames.flags(got["tie"], f"the tie (column {tie!r})")
+    around = _differences(got, asked)
+    if side is not None:
+        around = {SIDE: _side(got["side"], win, lose, side), **around}
+    return _made(got, user, win, lose, weight, tied, around)
+
+
+def arena(
+    frame: Any,
+    user: str | None,
+    left: str,
+    right: str,
+    outcome: str,
+    weight: str | None,
+    covariates: Covariates,
+) -> Read:
+    """One row per battle: who stood left, who right, and what came of it."""
+    asked = covariate_columns(covariates)
+    roles = {"left": left, "right": right} | ({} if user is None else {"user": user})
+    got = frames.columns(frame, {**roles, "outcome": outcome, **_roles(asked)}, {"weight": weight})
+    first = as_ids(got["left"], f"the left item (column {left!r})")
+    second = as_ids(got["right"], f"the right item (column {right!r})")
+    won = _outcomes(got["outcome"], first, second, outcome)
+    sign = np.where(won < 0, -1.0, 1.0)
+    win, lose = np.where(won < 0, second, first), np.where(won < 0, first, second)
+    around = {name: sign * values for name, values in {SIDE: np.ones(len(win)), **_differences(got, asked)}.items()}
+    return _made(got, user, win, lose, weight, won == 0, around)
+
+
+def _made(
+    got: dict[str, Any],
+    user: str | None,
+    win: Ids,
+    lose: Ids,
+    weight: str | None,
+    tied: Mask | None,
+    around: dict[str, Any],
+) -> Read:
+    """Checked columns as ids and votes: a tie is two halves, one each way."""
     who = np.full(len(win), EVERYONE, object) if user is None else as_ids(got["user"], f"the user (column {user!r})")
     if not len(who):
         raise InputError("there are no votes: the table has no rows")
@@ -38,17 +97,111 @@ def votes(frame: Any, user: str | None, winner: str, loser: str, weight: str | N
     w = None if weight is None else _weights(got["weight"], weight)
     users, (u,) = factorize([who], "user")
     items, (j, k) = factorize([win, lose], "item")
-    group = None
-    if tie is not None:
-        tied = frames.flags(got["tie"], f"the tie (column {tie!r})")
-        w = (np.ones(len(u), np.float32) if w is None else w) * np.where(tied, np.float32(0.5), np.float32(1))
-        j, k = np.concatenate((j, k[tied])), np.concatenate((k, j[tied]))
-        u, w = np.concatenate((u, u[tied])), np.concatenate((w, w[tied]))
-        group = np.concatenate((np.arange(len(tied)), np.flatnonzero(tied)))
-    pairs = Pairs(u, j, k, w, group=group)
+    numbers = np.column_stack([*around.values()]).astype(np.float32) if around else None
+    pairs = Pairs(u, j, k, w, around=numbers)
+    if tied is not None and tied.any():
+        pairs = _halved(pairs, tied)
     if w is not None and not w.all():
-        pairs = pairs.take(w > 0)
-    return users, items, _some(Votes(len(users), len(items), by_user(pairs)), "every vote has weight 0")
+        pairs = pairs.take(pairs.weights() > 0)
+    source = Votes(len(users), len(items), by_user(pairs), effects=tuple(around))
+    return users, items, _some(source, "every vote has weight 0")
+
+
+def _halved(pairs: Pairs, tied: Mask) -> Pairs:
+    """The pairs with every tie as two halves, one each way."""
+    w = pairs.weights().astype(np.float32) * np.where(tied, np.float32(0.5), np.float32(1))
+    whole = replace(pairs, weight=w, group=np.arange(len(tied)), tied=tied)
+    other = whole.take(tied)
+    other = replace(
+        other, winner=other.loser, loser=other.winner, around=None if other.around is None else -other.around
+    )
+    both = zip(whole.columns(), other.columns(), strict=True)
+    joined: list[Any] = [None if a is None else np.concatenate((a, b)) for a, b in both]
+    return Pairs(*joined)
+
+
+def covariate_columns(covariates: Covariates) -> dict[str, tuple[str, ...]]:
+    """The columns of every covariate: one of differences, or the winner's (left's) own and the loser's (right's)."""
+    if isinstance(covariates, str):
+        covariates = (covariates,)
+    given = dict(covariates) if isinstance(covariates, Mapping) else {name: name for name in covariates}
+    made: dict[str, tuple[str, ...]] = {}
+    for name, columns in given.items():
+        made[name] = (columns,) if isinstance(columns, str) else tuple(columns)
+        if (
+            not isinstance(name, str)
+            or not all(isinstance(c, str) for c in made[name])
+            or len(made[name]) not in (1, 2)
+        ):
+            raise InputError(f"the covariate {name!r} has the columns {columns!r}; give one of differences, or two")
+        if name in (SIDE, TIE):
+            raise InputError(f"a covariate cannot be called {name!r}: that is the name of another effect")
+    return made
+
+
+def _roles(asked: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    return {f"covariate {name} {n}": column for name, columns in asked.items() for n, column in enumerate(columns)}
+
+
+def _differences(got: dict[str, Any], asked: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+    """The covariates, one item's less the other's."""
+    made = {}
+    for name, columns in asked.items():
+        read = []
+        for n, column in enumerate(columns):
+            values = frames.numbers(got[f"covariate {name} {n}"], f"the covariate (column {column!r})")
+            large = np.flatnonzero(np.abs(values) > LARGEST_COVARIATE)
+            if len(large):
+                raise InputError(
+                    f"the covariate (column {column!r}) in row {large[0]} is {values[large[0]]}; "
+                    f"it must be from {-LARGEST_COVARIATE:g} to {LARGEST_COVARIATE:g}"
+                )
+            read.append(values)
+        made[name] = read[0] - read[1] if len(read) == 2 else read[0]
+        if len(made[name]) and not made[name].any():
+            raise InputError(f"the covariate {name!r} is 0 in every row, which says nothing; leave it out")
+    return made
+
+
+def _side(values: Any, win: Ids, lose: Ids, column: str) -> Any:
+    """+1 where the winner stood first, -1 where the loser did."""
+    if np.asarray(values).dtype.kind == "b":
+        first = np.asarray(values)
+    else:
+        ids = as_ids(values, f"the side (column {column!r})")
+        first = np.asarray(ids == win)
+        bad = np.flatnonzero(~first & (ids != lose))
+        if len(bad):
+            raise InputError(
+                f"the side (column {column!r}) in row {bad[0]} is {quoted(ids[bad[0]])}; it must be the item that "
+                f"stood first, {quoted(win[bad[0]])} or {quoted(lose[bad[0]])}, or true where the winner did"
+            )
+    if len(first) > 1 and (first.all() or not first.any()):
+        raise InputError(
+            f"by the side (column {column!r}) the {'winner' if first.all() else 'loser'} stood first in every row; "
+            "it must say which was shown first, whatever was chosen then"
+        )
+    return np.where(first, 1.0, -1.0)
+
+
+def _outcomes(values: Any, left: Ids, right: Ids, column: str) -> Any:
+    """+1 where the left one won, -1 where the right one did, 0 for a tie."""
+    given = np.asarray(values, object)
+    won = np.empty(len(given), np.int8)
+    for row, value in enumerate(given.tolist()):
+        word = value.strip().lower() if isinstance(value, str) else value
+        if isinstance(word, str) and word in OUTCOMES:
+            won[row] = OUTCOMES[word]
+        elif value == left[row]:
+            won[row] = 1
+        elif value == right[row]:
+            won[row] = -1
+        else:
+            raise InputError(
+                f"the outcome (column {column!r}) in row {row} is {quoted(value)}; it must be left, right or tie "
+                "(or the item that won; model_a, model_b, 'tie (bothbad)' and their like are understood)"
+            )
+    return won
 
 
 def _weights(values: Any, column: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ class Pairs:
 
     ``weight`` is None when all are 1. ``gap`` is the difference of the two ratings where the pairs came from ratings.
     Pairs of one ``group`` came from one answer (a menu, a tie) and are held out together; None: each is its own.
+    ``tied`` says which are half of a tie: one each way, of half its weight. ``around`` has numbers that surrounded each
+    (which stood first, which was longer), the winner's less the loser's.
     """
 
     user: Codes
@@ -51,13 +53,29 @@ class Pairs:
     weight: npt.NDArray[np.float32] | None = None
     gap: npt.NDArray[np.float32] | None = None
     group: npt.NDArray[np.int64] | None = None
+    tied: Mask | None = None
+    around: npt.NDArray[np.float32] | None = None
+
+    def columns(self) -> list[Any]:
+        """All of them, None where there is none."""
+        return [getattr(self, field.name) for field in fields(self)]
 
     def take(self, rows: Any) -> Pairs:
-        cut = (None if column is None else column[rows] for column in (self.weight, self.gap, self.group))
-        return Pairs(self.user[rows], self.winner[rows], self.loser[rows], *cut)
+        cut: list[Any] = [None if column is None else column[rows] for column in self.columns()]
+        return Pairs(*cut)
 
     def weights(self) -> npt.NDArray[np.float64]:
         return np.ones(len(self.user)) if self.weight is None else self.weight.astype(np.float64)
+
+
+def whole_ties(pairs: Pairs) -> Pairs:
+    """The pairs with one row for every tie, of its whole weight; the other half goes."""
+    assert pairs.tied is not None and pairs.group is not None
+    first = np.zeros(len(pairs.user), bool)
+    first[np.unique(pairs.group, return_index=True)[1]] = True
+    weight = pairs.weights() * np.where(pairs.tied, 2, 1)
+    even = None if (weight == 1).all() else weight.astype(np.float32)
+    return replace(pairs, weight=even).take(first | ~pairs.tied)
 
 
 def by_user(pairs: Pairs) -> Pairs:

@@ -31,6 +31,8 @@ class Source(ABC):
         Whether n ratings, places or clicks made of the order of n^2 comparisons, rather than each being an answer.
     written : bool
         Whether the comparisons are held one by one.
+    effects : names
+        Of what surrounded the comparisons (``Pairs.around``), and may have swayed those who answered.
     """
 
     name = ""  # as a summary of comparisons calls it
@@ -38,6 +40,7 @@ class Source(ABC):
     implied = False
     ratings: Ratings | None = None
     clicks: Clicks | None = None
+    effects: tuple[str, ...] = ()
 
     # Defaults that suit the source; what they are and how they were chosen is in docs/mathematics.md.
     reg_factor: float = 1.7  # on the scale of reg

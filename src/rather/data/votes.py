@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ class Votes(Source):
 
     written = True
 
-    def __init__(self, n_users: int, n_items: int, pairs: Pairs, implied: bool = False) -> None:
+    def __init__(
+        self, n_users: int, n_items: int, pairs: Pairs, implied: bool = False, effects: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(n_users, n_items)
-        self._pairs, self.implied = pairs, implied
+        self._pairs, self.implied, self.effects = pairs, implied, effects
         if not implied:
             self.reg_factor, self.bias_factor, self.chooses = 1.0, 1.0, True
 
@@ -44,8 +47,10 @@ class Votes(Source):
         return self._pairs
 
     def columns(self) -> list[Any]:
-        p = self._pairs
-        return [p.user, p.winner, p.loser, p.weight, p.gap, p.group]
+        return self._pairs.columns()
+
+    def description(self) -> str:
+        return super().description() + (f" effects={self.effects}" if self.effects else "")
 
     def ordered(self, scores: Scores, min_gap: float | None, n_threads: int) -> Counts:
         pairs = self._pairs
@@ -63,17 +68,24 @@ class Votes(Source):
 
     def split_pairs(self, share: float, rng: np.random.Generator, users: Mask | None) -> tuple[Source, Source]:
         held = held_pairs(self._pairs, self._groups, share, rng, users)
-        return self._without(held), Votes(self.n_users, self.n_items, self._pairs.take(held), self.implied)
+        return self._without(held), self._of(self._pairs.take(held))
 
     def of_users(self, users: Mask) -> Source:
         return self._without(~users[self._pairs.user])
 
     def _without(self, held: Mask) -> Source:
-        return Votes(self.n_users, self.n_items, self._pairs.take(~held), self.implied)
+        return self._of(self._pairs.take(~held))
+
+    def _of(self, pairs: Pairs) -> Source:
+        """Other votes of the same kind."""
+        return Votes(self.n_users, self.n_items, pairs, self.implied, self.effects)
+
+    def without_ties(self) -> Votes:
+        """The same with ties as no more than their halves: an answer of half the weight each way."""
+        return Votes(self.n_users, self.n_items, replace(self._pairs, tied=None), self.implied, self.effects)
 
     def sample(self, per_user: int, rng: np.random.Generator) -> Source:
-        kept = sampled_pairs(self._pairs, self._groups(self._every()), per_user, self.n_users, rng)
-        return Votes(self.n_users, self.n_items, kept, self.implied)
+        return self._of(sampled_pairs(self._pairs, self._groups(self._every()), per_user, self.n_users, rng))
 
     def _every(self) -> Mask:
         return np.ones(len(self), bool)

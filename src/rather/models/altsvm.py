@@ -17,6 +17,7 @@ from ..native import FloatArray
 from ..solving import start
 from ..solving.exposure import Exposure
 from ..solving.growth import FIRST_RANK, Growing
+from ..solving.mixed import trusted
 from ..solving.newton import Newton
 from ..solving.problem import Problem
 from ..solving.sdca import Sdca
@@ -74,6 +75,13 @@ class AltSVM(LowRank):
         that are linear in the leading singular vectors of who met what (docs/mathematics.md). It helps much where
         people choose what they rate, and hurts where items are assigned. None: where the singular values show that
         they choose. It goes with the solver "newton".
+    ties : {"model", "half"}
+        What a tie says. "model": that the person was reluctant to decide, by a model with three outcomes (after Rao and
+        Kupper) in which people differ in their reluctance; :meth:`probability` then has three columns. "half": half a
+        vote each way, and no more. Scores and rankings take ties as half a vote each way in both.
+    trust : bool
+        Whether people whose answers look like a coin's count for less: ``trust_`` is the probability that they do not,
+        by a fit that trusts all alike. For votes only; it takes two fits.
     start : {"spectral", "uniform"}
         "spectral": the leading singular pairs of the gradient at the global ranking. "uniform": the random start of
         the authors' program.
@@ -119,6 +127,8 @@ class AltSVM(LowRank):
         biases' ridge), log_loss and accuracy on held-out comparisons, value (docs/mathematics.md); else empty.
     exposure_ : bool
         Whether ``exposure`` was used.
+    trust_ : array of shape (n_users,) or None
+        How much each user was trusted, where ``trust`` asked for it.
     slope_ : float
         Of probabilities; see :meth:`probability`.
     converged_, interrupted_ : bool
@@ -148,6 +158,8 @@ class AltSVM(LowRank):
         user_power: float = 0.0,
         balance: float | None = None,
         exposure: bool | None = None,
+        ties: str = "model",
+        trust: bool = False,
         start: str = "spectral",
         solver: str = "newton",
         max_iter: int = 30,
@@ -179,6 +191,11 @@ class AltSVM(LowRank):
     def _fit(self, comparisons: Comparisons) -> bool:
         self._check_params()
         began = time.perf_counter()
+        comparisons = self._read(comparisons)
+        if comparisons.source.effects and self.solver == "sdca":
+            raise InputError("side and covariates go with solver='newton': sdca is the paper's algorithm, and no more")
+        if self.trust:
+            self.trust_ = self._trusted(comparisons)
         scaled, self.user_rule_ = self._scales(comparisons.source)
         checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
         saved = checkpoint.read() if checkpoint is not None else None
@@ -197,9 +214,20 @@ class AltSVM(LowRank):
         sure = saved.calibration if saved else chosen.calibration if chosen else None
         keep = None if checkpoint is None else partial(checkpoint.write, self.cv_results_, sure)
         done = self._run(problem, comparisons, exposed, began, keep, saved, chosen)
-        if done and self.converged_ and sure is not None:
-            self._slope.found = sure
+        if done:
+            self._set_effects(comparisons.source)
+            if self.converged_ and sure is not None:
+                self._slope.own = self._reluctance(comparisons, sure)
+                self._slope.found = sure
         return done
+
+    def _trusted(self, comparisons: Comparisons) -> FloatArray:
+        """How much each user is to be trusted, by a fit that trusts all alike."""
+        if not comparisons.source.written:
+            raise InputError("trust goes with votes: of ratings and clicks there is no telling who gave them at random")
+        quiet = {"trust": False, "verbose": False, "callback": None, "checkpoint": None, "warm_start": False}
+        first = type(self)(**{**self.get_params(), **quiet, "on_interrupt": "raise"}).fit(comparisons)
+        return np.asarray(trusted(first._answering(comparisons.source).evidence), np.float32)
 
     def _settled(self) -> dict[str, Any]:
         alone = {"checkpoint": None, "warm_start": False, "solver": "newton", "start": "spectral"}
@@ -284,10 +312,12 @@ class AltSVM(LowRank):
             self._set_factors(*solver.factors)
             self._set_prior(exposed, solver.coefficients)
             self._proof = solver.proof if solver.rounds_done else None
+            self._solved_with(0.0, solver.g)
         else:
-            self._solved_with(solver.problem.delta)
+            self._solved_with(solver.problem.delta, solver.problem.g)
             self._set_factors(solver.problem.U, solver.problem.V, solver.problem.rank)
             self._set_prior(exposed, _coefficients(solver.problem))
+        self._set_sway()
 
     def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
         """Take over the factors of the last fit; False if there was none."""
@@ -316,6 +346,8 @@ class AltSVM(LowRank):
         one_of("solver", self.solver, SOLVERS)
         one_of("start", self.start, STARTS)
         self._check_problem()
+        if not isinstance(self.trust, bool):
+            raise InputError(f"trust is {self.trust!r}; it must be True or False")
         if isinstance(self.reg, str) and self.reg != "cv":
             raise InputError(f"reg is {self.reg!r}; it must be a number above 0, None (a rule) or 'cv'")
         reg = None if isinstance(self.reg, str) else self.reg

@@ -8,30 +8,39 @@ of the model is fitted to the rest, and the slope to what was put aside:
 
 where n_i counts the items that i is known to have met and n is typical of that. The last two numbers stay at 0 but for
 what the comparisons put aside say against it.
+
+Where people tie, with x = a_ijk (s_ij - s_ik) and a reluctance r_i to decide (Rao and Kupper, 1967)
+
+    P(i prefers j to k) = sigma(x - r_i)        P(i prefers k to j) = sigma(-x - r_i)        and a tie is what is left
+
+r_i is ``tie`` times the person's own factor, which their answers gave (see ``ties``); ``tie`` and the slope are fitted
+to the outcomes put aside.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import optimize
 
 from ..data.comparisons import Comparisons
-from ..data.rows import Pairs
+from ..data.rows import Mask, Pairs
 from ..errors import InputError
 from ..logistic import sigmoid
 from .exclusions import Rows, is_in
+from .ties import LEAST, MOST, estimated, is_tied, outcomes
 
 Numbers = npt.NDArray[np.float64]
 ENOUGH, AT_A_TIME = 8_000, 800  # answers put aside in all, and each time
 MOST_TIMES = 10
 SHARES = 0.05, 0.2  # of the answers, least and most; of items always the most
 MOST_PAIRS = 200_000
-STEEPEST = 1e30
+STEEPEST, TINY = 1e30, 1e-12
 SPREAD, LARGEST = 0.3, 2.0  # of the two exponents: how far from 0 they are expected, and may be
 
 
@@ -45,21 +54,42 @@ class Calibration:
     typical: float = 1.0
     log_loss: float = math.log(2)
     accuracy: float = 0.5
+    tie: float = 0.0
+    spread: float = 0.0
 
     def probability(self, margin: Any, answers: Any, unmet: Any) -> npt.NDArray[np.float32]:
         """Of preferring, by this margin, someone who met so many items, one of two of which so many are new to them."""
+        return np.asarray(sigmoid(self.logit(margin, answers, unmet)), np.float32)
+
+    def outcomes(self, margin: Any, answers: Any, unmet: Any, reluctance: Any) -> npt.NDArray[np.float32]:
+        """Of preferring, of a tie, and of the other one: three columns. ``reluctance`` is the person's own factor."""
+        return np.asarray(outcomes(self.logit(margin, answers, unmet), self.tie * np.asarray(reluctance)), np.float32)
+
+    def logit(self, margin: Any, answers: Any, unmet: Any) -> Any:
+        """The margin in log-odds."""
         known = (1 + np.asarray(answers, np.float64)) / (1 + self.typical)
         with np.errstate(over="ignore"):  # as sure as can be
             a = self.slope * known**self.answers * np.exp(self.unmet * np.asarray(unmet, np.float64))
-            return np.asarray(sigmoid(a * np.asarray(margin, np.float64)), np.float32)
+            return a * np.asarray(margin, np.float64)
 
     def is_sound(self) -> bool:
-        numbers = self.slope, self.answers, self.unmet, self.typical, self.log_loss, self.accuracy
+        numbers = (
+            self.slope,
+            self.answers,
+            self.unmet,
+            self.typical,
+            self.log_loss,
+            self.accuracy,
+            self.tie,
+            self.spread,
+        )
         return (
             all(isinstance(x, (int, float)) and math.isfinite(x) for x in numbers)
             and 0 <= self.slope <= STEEPEST
             and max(abs(self.answers), abs(self.unmet)) <= LARGEST
             and 0 <= self.typical <= 1e18
+            and 0 <= self.tie <= MOST
+            and 0 <= self.spread <= STEEPEST
         )
 
 
@@ -68,6 +98,7 @@ class Slope:
     """The calibration of one fitted state, once it is found; shared by all that answer from that state."""
 
     found: Calibration | None = None
+    own: npt.NDArray[np.float32] | None = None  # each user's factor of reluctance, where people tied
 
 
 @dataclass(frozen=True)
@@ -78,6 +109,18 @@ class Aside:
     answers: Numbers
     unmet: Numbers
     worth: float
+
+    def take(self, rows: Mask) -> Aside:
+        return Aside(self.pairs.take(rows), self.answers[rows], self.unmet[rows], self.worth)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a model learned from, and its margins there."""
+
+    pairs: Pairs
+    margins: Any
+    n_users: int
 
 
 def put_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons, Aside]]:
@@ -111,8 +154,65 @@ def worth(comparisons: Comparisons, asides: Sequence[Aside]) -> float:
     return min(float(comparisons.source.answers()), sum(aside.worth for aside in asides))
 
 
-def calibrated(asides: Sequence[Aside], margins: Sequence[Any], answers: float) -> Calibration:
+def calibrated(
+    asides: Sequence[Aside], margins: Sequence[Any], answers: float, learned: Sequence[Learned] | None = None
+) -> Calibration:
     """From the margins of what was put aside, which are worth so many answers.
+
+    With what the models learned from, ties are outcomes of their own: the slope is that of the decided comparisons at
+    first, people's reluctance follows from what was learned from, and the outcomes put aside then give ``tie`` and the
+    slope; and once more from there.
+    """
+    if learned is None:
+        return _decided(asides, margins, answers)
+    decided = [~is_tied(aside.pairs) for aside in asides]
+    if not any(d.any() for d in decided):
+        return Calibration(0.0, tie=MOST)
+    chosen = [a.take(d) for a, d in zip(asides, decided, strict=True)]
+    found = _decided(chosen, [m[d] for m, d in zip(margins, decided, strict=True)], answers)
+    first = [_first_halves(aside.pairs) for aside in asides]
+    every = [a.take(f) for a, f in zip(asides, first, strict=True)]
+    tied = np.concatenate([is_tied(a.pairs) for a in every])
+    w = np.concatenate([a.pairs.weights() for a in every]) * np.where(tied, 2, 1)
+    for _ in range(2):
+        people = [estimated(found.slope * of.margins, of.pairs, of.n_users) for of in learned]
+        own = np.concatenate([p.own[a.pairs.user] for p, a in zip(people, every, strict=True)])
+        x = np.concatenate(
+            [found.logit(m[f], a.answers, a.unmet) for m, f, a in zip(margins, first, every, strict=True)]
+        )
+        stretch, tie = _with_ties(x, own, tied, w * (answers / w.sum()))
+        spread = float(np.mean([p.spread for p in people]))
+        found = replace(found, slope=min(stretch * found.slope, STEEPEST), tie=tie, spread=spread)
+    return found
+
+
+def _with_ties(x: Numbers, own: Numbers, tied: Mask, w: Numbers) -> tuple[float, float]:
+    """What to multiply x by, and ``tie``: the likeliest for outcomes of which the others were won.
+
+    One outcome of each kind is added, at a margin of 0: that keeps ``tie`` finite.
+    """
+
+    def value(t: Numbers) -> float:
+        p = outcomes(np.exp(t[0]) * x, np.exp(t[1]) * own)
+        usual = outcomes(0.0, np.exp(t[1]))
+        held = (w * np.log(np.maximum(np.where(tied, p[:, 1], p[:, 0]), TINY))).sum()
+        return float(-held - np.log(np.maximum(usual, TINY)).sum() + 0.5 * t[0] ** 2)
+
+    limits = ((-LARGEST, LARGEST), (math.log(LEAST), math.log(MOST)))
+    t = optimize.minimize(value, np.array([0.0, math.log(0.5)]), method="L-BFGS-B", bounds=limits).x
+    return float(np.exp(t[0])), float(np.exp(t[1]))
+
+
+def _first_halves(pairs: Pairs) -> Mask:
+    """All pairs but the other halves of ties."""
+    first = np.zeros(len(pairs.user), bool)
+    if pairs.group is not None:
+        first[np.unique(pairs.group, return_index=True)[1]] = True
+    return first | ~is_tied(pairs)
+
+
+def _decided(asides: Sequence[Aside], margins: Sequence[Any], answers: float) -> Calibration:
+    """From the margins of comparisons put aside, which are worth so many answers.
 
     The slope minimises the log loss, with one comparison each way added at a typical margin: they keep it finite when
     every margin has the right sign, and near 0 when there are few. It is 0 where a coin does no worse. The exponents

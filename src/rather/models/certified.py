@@ -9,12 +9,14 @@ from ..data.source import Source
 from ..errors import InputError
 from ..native import threads
 from ..solving.certificate import Certificate, certify, made_sure
+from ..solving.effects import Around
 from ..solving.exposure import Exposure
 from ..solving.problem import Problem
 from ..solving.scales import Scales
 from ..solving.smoothing import ROUND_BY_ROUND, is_smoothed
 from .state import of_one_moment
 
+POLISH = 3  # steps on the effects
 NO_DATA = (
     "a model that was read from a file has no certificate: that needs the comparisons it was fitted to; "
     "ask for it after fit"
@@ -34,18 +36,23 @@ class Posed:
     delta: float
     exposed: Exposure | None
     radius: float | None
+    around: Around | None = None
+    g: Any = ()
 
     def at(self, model: Any) -> Problem:
         """The problem at the factors of a model."""
         problem = Problem(
             self.source.store, rank=model.rank_, loss=self.loss, bias=self.bias, scales=self.scales,
             n_threads=(n_threads := threads(model.n_threads)),
-            priors=None if self.exposed is None else self.exposed.priors(self.scales, n_threads),
+            priors=None if self.exposed is None else self.exposed.priors(self.scales, n_threads), around=self.around,
         )  # fmt: skip
         problem.set_reg(self.reg, self.bias_reg)
         problem.U[:], problem.V[:] = model.U_, model.V_
+        problem.set_effects(self.g)
         problem.delta = self.delta
         problem.refresh()
+        for _ in range(POLISH):
+            problem.effect_step()  # whose slopes a bound takes to be 0, and divides by a small ridge
         return problem
 
 
@@ -60,13 +67,14 @@ class Certified:
     ) -> None:
         self._posed = Posed(
             source, problem.loss_name, problem.bias, problem.scales, problem.reg, problem.bias_reg,
-            ROUND_BY_ROUND[-1] if is_smoothed(problem) else 0.0, exposed, radius,  # any smoothing gives a bound
+            ROUND_BY_ROUND[-1] if is_smoothed(problem) else 0.0,  # any smoothing gives a bound
+            exposed, radius, problem.around, problem.g,
         )  # fmt: skip
 
-    def _solved_with(self, delta: float) -> None:
-        """Remember the smoothing that the factors were found with: its slopes give the best bound."""
-        if self._posed is not None and delta:
-            self._posed = replace(self._posed, delta=delta)
+    def _solved_with(self, delta: float, g: Any) -> None:
+        """Remember the effects, and the smoothing that the factors were found with: its slopes give the best bound."""
+        if self._posed is not None:
+            self._posed = replace(self._posed, delta=delta or self._posed.delta, g=g)
 
     @of_one_moment
     def certificate(self) -> Certificate:

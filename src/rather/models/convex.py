@@ -49,7 +49,7 @@ class Convex(LowRank):
         The regularised program. Neither: as ``AltSVM`` has it, for votes and few ratings chosen on held-out answers.
     loss : {"squared_hinge", "hinge", "logistic"}
         max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
-    bias, item_power, user_power, balance, exposure
+    bias, item_power, user_power, balance, exposure, ties
         As in :class:`AltSVM`.
     max_iter : int
         Rounds (each a growth of the factors and five Newton steps on both) at most.
@@ -108,6 +108,7 @@ class Convex(LowRank):
         user_power: float = 0.0,
         balance: float | None = None,
         exposure: bool | None = None,
+        ties: str = "model",
         max_iter: int = 100,
         tol: float = 1e-3,
         n_threads: int | None = None,
@@ -133,6 +134,7 @@ class Convex(LowRank):
     def _fit(self, comparisons: Comparisons) -> bool:
         self._check_params()
         began = time.perf_counter()
+        comparisons = self._read(comparisons)
         n, m = comparisons.n_users, comparisons.n_items
         radius = None if self.lam is None else math.sqrt(self.lam * n * m)
         scaled, self.user_rule_ = self._scales(comparisons.source)
@@ -149,10 +151,15 @@ class Convex(LowRank):
         self._set_data(comparisons)
         self._set_interest(exposed, comparisons)
 
+        def pose() -> None:
+            self._pose(comparisons.source, solver.problem, exposed, radius)
+            self._solved_with(0.0, solver.g)
+            self._set_sway()
+
         def one_round() -> dict[str, float]:
             record = solver.round()
             self._take(solver, exposed)
-            self._pose(comparisons.source, solver.problem, exposed, radius)
+            pose()
             return record
 
         def trim() -> None:
@@ -160,10 +167,13 @@ class Convex(LowRank):
             self._take(solver, exposed)
 
         self._take(solver, exposed)
-        self._pose(comparisons.source, solver.problem, exposed, radius)
+        pose()
         done = run_rounds(self, one_round, began, tol=self.tol, finish=trim)
-        if done and self.converged_ and chosen is not None:
-            self._slope.found = chosen.calibration
+        if done:
+            self._set_effects(comparisons.source)
+            if self.converged_ and chosen is not None:
+                self._slope.own = self._reluctance(comparisons, chosen.calibration)
+                self._slope.found = chosen.calibration
         return done
 
     def _take(self, solver: Growing, exposed: Exposure | None) -> None:

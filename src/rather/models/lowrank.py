@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..data.source import Source
 from ..errors import InputError, number, one_of
-from ..native import LOSSES, threads
+from ..native import LOSSES, FloatArray, threads
 from ..solving import reg as scale_of
+from ..solving.effects import Around
 from ..solving.exposure import Exposure, exposure_features
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule, scales
@@ -15,9 +17,10 @@ from .certified import Certified
 from .estimator import Estimator
 from .newcomers import FoldInModel
 from .parameters import allowed, check_bias, check_shape
+from .swayed import Swayed
 
 
-class LowRank(Estimator, Certified, FoldInModel):
+class LowRank(Estimator, Certified, Swayed, FoldInModel):
     """An estimator with the parameters that say what is minimised, whatever minimises it."""
 
     reg: float | str | None
@@ -27,11 +30,16 @@ class LowRank(Estimator, Certified, FoldInModel):
     user_power: float
     balance: float | None
     exposure: bool | None
+    ties: str
     bias_reg_: float
+    trust_: FloatArray | None = None
 
     def _scales(self, source: Source) -> tuple[Scales, UserRule]:
         balance = source.balance if self.balance is None else self.balance
-        return scales(source.store, user_power=self.user_power, item_power=self.item_power, balance=balance)
+        scaled, rule = scales(source.store, user_power=self.user_power, item_power=self.item_power, balance=balance)
+        if self.trust_ is not None:
+            scaled = replace(scaled, user_weight=scaled.user_weight * self.trust_)
+        return scaled, rule
 
     def _exposure(self, source: Source, wanted: bool | None = None) -> Exposure | None:
         """The features of who met what, where ``exposure`` (or what was decided already) says so."""
@@ -54,7 +62,7 @@ class LowRank(Estimator, Certified, FoldInModel):
         n_threads = threads(self.n_threads)
         problem = Problem(
             source.store, rank=rank, loss=self.loss, bias=self.bias is not False, scales=scaled, n_threads=n_threads,
-            priors=None if exposed is None else exposed.priors(scaled, n_threads),
+            priors=None if exposed is None else exposed.priors(scaled, n_threads), around=Around.of(source),
         )  # fmt: skip
         scale, bias_scale = scale_of.reg_scales(source.store, loss=self.loss, scales=scaled, n_threads=n_threads)
         given = factor is None and not isinstance(self.reg, str) and self.reg is not None
@@ -75,4 +83,5 @@ class LowRank(Estimator, Certified, FoldInModel):
         if self.exposure is not None and not isinstance(self.exposure, bool):
             raise InputError(f"exposure is {self.exposure!r}; it must be True, False or None (where it says something)")
         check_bias(self.bias)
+        one_of("ties", self.ties, ("model", "half"))
         threads(self.n_threads)

@@ -10,10 +10,12 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, Ids, Vocabulary, as_ids, read_only
+from ..data.rows import Pairs
+from ..data.source import Source
 from ..data.tables import Table
 from ..errors import InputError, NotFittedError, number, one_of
 from ..native import FloatArray, threads
-from .calibration import Calibration, Slope, calibrated, put_aside, worth
+from .calibration import Calibration, Learned, Slope, calibrated, put_aside, worth
 from .exclusions import Rows, exclusions, is_in, select
 from .files import save_model
 from .lists import best_of_all, best_scores
@@ -180,19 +182,36 @@ class Model(Stateful):
                 "this model was saved before its probabilities were calibrated, and calibrating needs the comparisons "
                 "it was fitted to; fit it again, call calibrate(), and save it then"
             )
-        now._slope.found = now._found_calibration(now._fitted_to)
+        found = now._found_calibration(now._fitted_to)
+        now._slope.own = now._reluctance(now._fitted_to, found)
+        now._slope.found = found  # last: who finds it, finds all
         return self
 
     def _found_calibration(self, comparisons: Comparisons) -> Calibration:
         """From twins fitted to what is left when some is put aside."""
         twin = self._twin()
         asides, margins = [], []
+        learned: list[Learned] | None = [] if self._models_ties(comparisons.source) else None
         for rest, aside in put_aside(comparisons, twin.seed):
             twin.fit(rest)
-            pairs = aside.pairs
             asides.append(aside)
-            margins.append(twin.score_codes(pairs.user, pairs.winner) - twin.score_codes(pairs.user, pairs.loser))
-        return calibrated(asides, margins, worth(comparisons, asides)) if asides else Calibration(1.0)
+            margins.append(twin._margins(aside.pairs))
+            if learned is not None:
+                pairs = rest.pairs()
+                learned.append(Learned(pairs, twin._margins(pairs), rest.n_users))
+        return calibrated(asides, margins, worth(comparisons, asides), learned) if asides else Calibration(1.0)
+
+    def _margins(self, pairs: Pairs) -> Any:
+        """By how much the winners of comparisons are ahead."""
+        return self.score_codes(pairs.user, pairs.winner) - self.score_codes(pairs.user, pairs.loser)
+
+    def _models_ties(self, source: Source) -> bool:
+        """Whether ties are outcomes of their own."""
+        return False
+
+    def _reluctance(self, comparisons: Comparisons, found: Calibration) -> FloatArray | None:
+        """Each user's factor of reluctance to decide, where ties are outcomes of their own."""
+        return None
 
     def _twin(self) -> Any:
         """The same model, not fitted yet."""
@@ -206,14 +225,18 @@ class Model(Stateful):
         comparisons say. Where the fit did not find it, the first call does; see :meth:`calibrate`.
         """
         now = self._calibrated()
-        u, a, b = now._user_codes(users), now._item_codes(left), now._item_codes(right)
-        a, b = now._pair_up(a, b, "left", "right")
-        u, a = now._pair_up(u, a, "users", "items")
-        b = np.ascontiguousarray(np.broadcast_to(b, a.shape))
+        u, a, b = now._asked(users, left, right)
         margin = now.score_codes(u, a) - now.score_codes(u, b)
         unmet = sum(~is_in(now.seen_, u, item) for item in (a, b))
         found: Calibration = now._slope.found
         return found.probability(margin, np.diff(now.seen_[0])[u], unmet)
+
+    def _asked(self, users: Any, left: Any, right: Any) -> tuple[Codes, Codes, Codes]:
+        """Codes of equal length of users and pairs of items."""
+        u, a, b = self._user_codes(users), self._item_codes(left), self._item_codes(right)
+        a, b = self._pair_up(a, b, "left", "right")
+        u, a = self._pair_up(u, a, "users", "items")
+        return u, a, np.ascontiguousarray(np.broadcast_to(b, a.shape))
 
     def _calibrated(self) -> Any:
         """The model as it is now, calibrated."""

@@ -22,12 +22,14 @@ from typing import Any
 import numpy as np
 
 from ..data.comparisons import Comparisons
+from ..data.rows import Pairs
 from ..native import FloatArray, core
 from ..solving import start
+from ..solving.effects import swayed
 from ..solving.newton import Newton
 from ..solving.problem import Problem
 from ..solving.spectrum import Singular, decompose, holding
-from .calibration import Aside, Calibration, calibrated, fit_slope, log_loss, put_aside, weights, worth
+from .calibration import Aside, Calibration, Learned, calibrated, fit_slope, log_loss, put_aside, weights, worth
 from .lowrank import LowRank
 
 FACTORS = (4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.17, 0.12)  # times the scale of reg, from stiff to loose
@@ -91,7 +93,10 @@ def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool
     if answered and model.bias is True:
         best = min((search.biases(best, step) for step in (BIAS_STEP, 1 / BIAS_STEP)), key=lambda t: t.value)
     factors = search.mean("factor", best), search.mean("bias", best)
-    sure = calibrated([t.aside for t in trials], best.margins, search.answers)
+    learned = None
+    if model._models_ties(some.source):
+        learned = [t.learned(fit) for t, fit in zip(trials, best.fits, strict=True)]
+    sure = calibrated([t.aside for t in trials], best.margins, search.answers, learned)
     return Choice(best.rank, factors, best.fits[0].V, sure, [t.record() for t in search.tried])
 
 
@@ -99,7 +104,7 @@ class _Trial:
     """What was put aside once, and the problem that the rest poses."""
 
     def __init__(self, model: LowRank, rest: Comparisons, aside: Aside, exposed: bool) -> None:
-        self.aside, self.seed, self.own_bias = aside, model.seed, model.bias is not True
+        self.rest, self.aside, self.seed, self.own_bias = rest.source, aside, model.seed, model.bias is not True
         scaled, _ = model._scales(rest.source)
         self.problem = model._problem(rest.source, scaled, model._exposure(rest.source, exposed), 0, 1.0, 1.0)
 
@@ -111,6 +116,7 @@ class _Trial:
             start.spectral(made, self.seed)
         else:
             made.U[:], made.V[:] = begin.U, begin.V
+            made.set_effects(begin.g)
             start.grow(made, self.seed)  # columns that a stiffer ridge had kept at zero
         solver = Newton(made, self.seed)
         for _ in range(FIRST_ROUNDS if begin is None else ROUNDS):
@@ -118,12 +124,17 @@ class _Trial:
                 break
         return made
 
-    def margins(self, fit: Problem) -> Any:
-        pairs = self.aside.pairs
+    def margins(self, fit: Problem, pairs: Pairs | None = None) -> Any:
+        """Of what was put aside, or of other pairs."""
+        pairs = self.aside.pairs if pairs is None else pairs
         a, b = (np.empty(len(pairs.user), np.float32) for _ in range(2))
         for out, item in ((a, pairs.winner), (b, pairs.loser)):
             core.score_pairs(fit.U, pairs.user, fit.V, item, out, fit.n_threads)
-        return a.astype(np.float64) - b
+        return a.astype(np.float64) - b + swayed(pairs, fit.effects())
+
+    def learned(self, fit: Problem) -> Learned:
+        pairs = self.rest.pairs()
+        return Learned(pairs, self.margins(fit, pairs), self.rest.n_users)
 
 
 class _Search:

@@ -40,6 +40,7 @@ class Growing:
         self.radius = radius
         self.factors = problem.U, problem.V, problem.rank  # of the best scores so far
         self.coefficients: FloatArray | None = None  # of the users' prior means there
+        self.g = problem.g  # and the effects there
         self.newton.tightening.steps = 0  # its own schedule knows nothing of gaps
         if smoothing.is_smoothed(problem):
             problem.delta = smoothing.COARSEST
@@ -79,7 +80,7 @@ class Growing:
             if self.radius is not None:
                 U, V = within(problem, self._norm, self.radius)
                 proof = replace(proof, nuclear_norm=min(self._norm, self.radius))
-            self.factors = U, V, problem.rank
+            self.factors, self.g = (U, V, problem.rank), problem.g
             self.coefficients = _coefficients(problem, U)
         else:
             proof = self.proof
@@ -140,7 +141,13 @@ class Growing:
         proof = self.proof
         known = proof.objective, proof.lower_bound, proof.gradient_norm, proof.limit, proof.nuclear_norm
         numbers = [self.problem.delta, self._norm, *known, rank]
-        return {**self.newton.state(), "growth": np.array(numbers, np.float64), "best_U": U, "best_V": V}
+        return {
+            **self.newton.state(),
+            "growth": np.array(numbers, np.float64),
+            "best_U": U,
+            "best_V": V,
+            "best_g": self.g,
+        }
 
     def restore(self, state: dict[str, Any], rounds_done: int) -> None:
         delta, norm, *proof, rank = (float(x) for x in state["growth"])
@@ -155,6 +162,7 @@ class Growing:
         self.problem.evaluate()
         self.proof = Certificate(*proof)
         self.factors, self.coefficients = (best.U, best.V, best.rank), _coefficients(best, best.U)
+        self.g = np.array(state["best_g"])
 
 
 def _coefficients(problem: Problem, U: FloatArray) -> FloatArray | None:

@@ -11,7 +11,7 @@ from .smoothing import Tightening
 
 
 class Newton:
-    """Rounds of one Newton-CG step on all items and then one on every user."""
+    """Rounds of one Newton-CG step on all items, then one on every user, and one on the effects."""
 
     GROWN: tuple[str, ...] = ()
 
@@ -21,25 +21,27 @@ class Newton:
         self.rounds_done = 0
 
     def round(self) -> dict[str, float]:
-        """One round, V before U.
+        """One round, V before U before g.
 
-        Returns the objective after it and ``gap``, over the objective: the Newton decrements of the two halves, what
+        Returns the objective after it and ``gap``, over the objective: the Newton decrements of the steps, what
         their quadratic models saw left to gain; and what the smoothing of a hinge hides, which may be left to gain too.
         """
         problem = self.problem
         self.tightening.before_round(problem)
-        gain = problem.item_step() + problem.user_step()
+        gain = problem.item_step() + problem.user_step() + problem.effect_step()
         self.rounds_done += 1
         return self.tightening.after_round(problem, self.rounds_done, gain)
 
     def state(self) -> dict[str, Any]:
         """Arrays to save, beside U and V, to resume from here."""
         delta = np.array([self.tightening.next], np.float64)
-        return {"m": self.problem.m, "delta": delta}  # scores computed anew would differ in their last bits
+        effects = {} if self.problem.around is None else {"effects": self.problem.g}
+        return {"m": self.problem.m, "delta": delta, **effects}  # scores computed anew would differ in their last bits
 
     def restore(self, state: dict[str, Any], rounds_done: int) -> None:
         self.rounds_done = rounds_done
         self.tightening.resume(self.problem, float(state["delta"][0]))
         self.problem.m[:] = state["m"]
+        self.problem.set_effects(state.get("effects", ()))
         self.problem.update_priors()
         self.problem.evaluate()

@@ -7,7 +7,8 @@ ridges are p_i = reg * (user shape), q_j = reg * (item shape) and beta_j = bias_
 is column r of V, against a column r of U that is fixed to 1 (0 without bias).
 
 With features z_i of users and h_j of items (see ``exposure``) the ridges are about prior means, u_i - A' z_i and
-(v_j, b_j) - B' h_j, and A and B have ridges of their own; F is then minimised over them as well.
+(v_j, b_j) - B' h_j, and A and B have ridges of their own; F is then minimised over them as well. What surrounded the
+comparisons (see ``effects``) adds g . z_t to their margins, and F is minimised over g too.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from typing import Any
 import numpy as np
 
 from ..native import GAP_LOSSES, LOSSES, FloatArray, core, factor
+from .effects import RIDGE, Around
 from .priors import Priors
 from .scales import Scales
 
+NEGLIGIBLE = 1e-9  # a decrement, as a share of F
 SQUARES = ("squared_hinge", "squared_difference")  # losses h^2 of a shortfall h with slope -2 h
 
 
@@ -40,6 +43,7 @@ class Problem:
         scales: Scales,
         n_threads: int,
         priors: Priors | None = None,
+        around: Around | None = None,
     ) -> None:
         self.store = store
         self.rank = rank
@@ -53,7 +57,10 @@ class Problem:
         self.V = factor(store.n_items, rank + 1)
         self.U[:, rank] = 1.0 if bias else 0.0
         self.m, self.c, self.d = (np.zeros(store.n_entries, np.float32) for _ in range(3))
-        self._state = core.State(store, self.m, self.c, self.d, scales.user_weight)
+        self.around = around
+        self.g = np.zeros(0 if around is None else around.Z.shape[1])
+        self.offset = None if around is None else np.zeros(len(around.Z), np.float32)
+        self._state = core.State(store, self.m, self.c, self.d, scales.user_weight, self.offset)
         self.loss_value = 0.0
         self.priors = priors
         self.user_mean: FloatArray | None = None  # what the users' ridges pull to, if not to 0
@@ -68,11 +75,18 @@ class Problem:
         """The same problem for factors of another rank, which are zero."""
         other = Problem(
             self.store, rank=rank, loss=self.loss_name, bias=self.bias, scales=self.scales, n_threads=self.n_threads,
-            priors=self.priors,
+            priors=self.priors, around=self.around,
         )  # fmt: skip
         other.set_reg(self.reg, self.bias_reg)
+        other.set_effects(self.g)
         other.delta = self.delta
         return other
+
+    def set_effects(self, g: Any) -> None:
+        """Others; the slopes are those of the old ones until they are evaluated."""
+        if self.around is not None and self.offset is not None:
+            self.g = np.array(g, np.float64)
+            self.offset[:] = self.around.offset(self.g)
 
     # -- passes -------------------------------------------------------------------------------------------------
 
@@ -111,6 +125,38 @@ class Problem:
             self.update_priors(users=False)
         return float(decrement)
 
+    def effects(self) -> Any:
+        """g in the units that the numbers came in."""
+        return self.g if self.around is None else self.g / self.around.scale
+
+    def effect_step(self) -> float:
+        """One Newton step on the effects, all else fixed; returns the decrement."""
+        if self.around is None:
+            return 0.0
+        slopes, curvatures = self._pair_slopes()
+        gradient = self.around.slope(slopes) + RIDGE * self.g
+        hessian = self.around.curvature(curvatures) + RIDGE * np.eye(len(self.g))
+        old, loss, step = self.g, self.loss_value, -np.linalg.solve(hessian, gradient)
+        decrement, before = -0.5 * float(gradient @ step), loss + self._effect_penalty()
+        if decrement <= NEGLIGIBLE * before:
+            return decrement
+        for halvings in range(30):
+            self.set_effects(old + 0.5**halvings * step)
+            if self.evaluate() + self._effect_penalty() <= before - 1e-4 * 0.5**halvings * 2 * decrement:
+                return decrement
+        self.set_effects(old)
+        self.evaluate()
+        return decrement
+
+    def _pair_slopes(self) -> tuple[FloatArray, FloatArray]:
+        """The derivatives of the loss with respect to the margins, and the second ones."""
+        slopes, curvatures = (np.empty(self.store.n_comparisons, np.float32) for _ in range(2))
+        core.pair_slopes(self._state, self.loss, self.delta, slopes, curvatures, self.n_threads)
+        return slopes, curvatures
+
+    def _effect_penalty(self) -> float:
+        return 0.5 * RIDGE * float(self.g @ self.g)
+
     def update_priors(self, users: bool = True, items: bool = True) -> None:
         """The prior means that are best for the current factors."""
         if self.priors is None:
@@ -135,22 +181,26 @@ class Problem:
         return 0.5 * float(users + items) + self.bias_penalty()
 
     def bias_penalty(self) -> float:
-        """The part of it that is the biases'."""
+        """The part of it that is the biases' and the effects'."""
         own = self.own()[1][:, self.rank].astype(np.float64)
         shared = 0.0 if self.priors is None else self.bias_reg * float(self.priors.items.squares()[self.rank])
-        return 0.5 * (float((self.beta * own**2).sum()) + shared)
+        return 0.5 * (float((self.beta * own**2).sum()) + shared) + self._effect_penalty()
 
     def bias_dual(self) -> float:
-        """The conjugate of that at the slopes of the loss with respect to the biases."""
+        """The conjugate of that at the slopes of the loss with respect to the biases and the effects."""
+        effects = 0.0
+        if self.around is not None:
+            slope = self.around.slope(self._pair_slopes()[0])
+            effects = 0.5 * float(slope @ slope) / RIDGE
         if not self.bias:
-            return 0.0
+            return effects
         g = np.bincount(self.store.item, weights=self.c, minlength=self.store.n_items)
         total = float((g**2 / self.beta).sum())
         if self.priors is not None:
             prior = self.priors.items
             shared = g @ prior.features[:, : prior.k].astype(np.float64)
             total += float(shared @ shared) / (self.bias_reg * prior.ridge)
-        return 0.5 * total
+        return 0.5 * total + effects
 
     def own(self) -> tuple[FloatArray, FloatArray]:
         """U and V less their prior means."""
@@ -187,12 +237,17 @@ class Problem:
         return float(core.dual_value(self._scratch(self.m), self.loss, self.delta, tau, self.n_threads))
 
     def slope(self) -> float:
-        """The derivative of the loss along the scores, sum_e c_e m_e."""
-        return float(np.einsum("e,e->", self.c, self.m, dtype=np.float64))
+        """The derivative of the loss along the margins: along the scores, sum_e c_e m_e, and the effects."""
+        along = float(np.einsum("e,e->", self.c, self.m, dtype=np.float64))
+        if self.around is None:
+            return along
+        return along + float(self.around.slope(self._pair_slopes()[0]) @ self.g)
 
     def _scratch(self, m: FloatArray) -> Any:
         """A state at some scores, whose slopes no one will miss."""
-        return core.State(self.store, m, np.empty_like(self.c), np.empty_like(self.d), self.scales.user_weight)
+        return core.State(
+            self.store, m, np.empty_like(self.c), np.empty_like(self.d), self.scales.user_weight, self.offset
+        )
 
 
 def _row_norms(A: FloatArray) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..native import FloatArray, core
 from . import smoothing
+from .effects import Around
 from .problem import Problem
 from .scales import Scales
 from .singular import blocks, singular
@@ -22,15 +23,17 @@ START_ITERATIONS = 3
 USER_STEPS = 3
 
 
-def global_ranking(store: Any, *, loss: str, scales: Scales, bias_reg: float, n_threads: int) -> Problem:
-    """The problem of rank 0, solved: b alone."""
-    problem = Problem(store, rank=0, loss=loss, bias=True, scales=scales, n_threads=n_threads)
+def global_ranking(
+    store: Any, *, loss: str, scales: Scales, bias_reg: float, n_threads: int, around: Around | None = None
+) -> Problem:
+    """The problem of rank 0, solved: b alone, and the effects."""
+    problem = Problem(store, rank=0, loss=loss, bias=True, scales=scales, n_threads=n_threads, around=around)
     problem.set_reg(1.0, bias_reg)
     if smoothing.is_smoothed(problem):
         problem.delta = smoothing.ONCE
     problem.evaluate()
     for _ in range(20):
-        if problem.item_step(cg_steps=20) <= 1e-4 * problem.loss_value:
+        if problem.item_step(cg_steps=20) + problem.effect_step() <= 1e-4 * problem.loss_value:
             break
     return problem
 
@@ -39,10 +42,13 @@ def spectral(problem: Problem, seed: int) -> None:
     """Start at the global ranking, and U and V at the shrunk leading singular pairs of S there."""
     problem.U[:, : problem.rank], problem.V[:] = 0, 0
     if problem.bias:
-        problem.V[:, problem.rank] = global_ranking(  # no name for it: its scalars are large, and not needed further
+        everyone = global_ranking(
             problem.store, loss=problem.loss_name, scales=problem.scales, bias_reg=problem.bias_reg,
-            n_threads=problem.n_threads,
-        ).V[:, 0]  # fmt: skip
+            n_threads=problem.n_threads, around=problem.around,
+        )  # fmt: skip
+        problem.V[:, problem.rank] = everyone.V[:, 0]
+        problem.set_effects(everyone.g)
+        del everyone  # its scalars are large, and not needed further
     grow(problem, seed)
 
 

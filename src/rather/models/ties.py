@@ -1,0 +1,95 @@
+"""How readily people tie: each person's reluctance to decide, from margins and the answers that were given at them.
+
+With x a margin in log-odds and r_i = r e^(e_i) (Rao and Kupper, 1967; one r for all where e_i = 0)
+
+    P(won) = sigma(x - r_i)        P(lost) = sigma(-x - r_i)        P(tied) = what is left
+
+so that -log P(tied) = -log sigma(r_i - x) - log sigma(r_i + x) - log(1 - e^(-2 r_i)): a tie is like two answers, one
+each way, that need not exceed the reluctance. People differ much in it, more than in taste at times: e_i is normal with
+a spread that is estimated, and a person's own is the likeliest one given their answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data.rows import Mask, Pairs
+from ..logistic import sigmoid
+
+LEAST, MOST = 1e-4, 30.0
+ROUNDS, STEPS = 30, 4
+FIRST_SPREAD, LEAST_SPREAD = 0.5, 1e-3
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reluctance:
+    """r, the spread of the e_i, and e^(e_i) of every person."""
+
+    typical: float
+    spread: float
+    own: Numbers
+
+
+def is_tied(pairs: Pairs) -> Mask:
+    return np.zeros(len(pairs.user), bool) if pairs.tied is None else pairs.tied
+
+
+def outcomes(x: Any, reluctance: Any) -> Numbers:
+    """The probabilities of the three outcomes: columns won, tied, lost."""
+    won, lost = sigmoid(x - reluctance), sigmoid(-x - reluctance)
+    return np.stack((won, np.maximum(1 - won - lost, 0.0), lost), axis=-1)
+
+
+def estimated(x: Any, pairs: Pairs, n_users: int) -> Reluctance:
+    """From everybody's answers (halves of ties among them) and their margins."""
+    answers = _Answers(x, pairs, n_users)
+    level, spread, e = np.log(0.5), FIRST_SPREAD, np.zeros(n_users)
+    for _ in range(ROUNDS):
+        e, variance = answers.likeliest(e, level, spread)
+        shift = float(e[answers.said].mean()) if answers.said.any() else 0.0
+        level, e = level + shift, np.where(answers.said, e - shift, 0.0)
+        square = float((e**2 + variance)[answers.said].mean()) if answers.said.any() else 0.0
+        before, spread = spread, max(np.sqrt(square), LEAST_SPREAD)
+        if abs(shift) + abs(spread - before) <= 1e-4:
+            break
+    return Reluctance(float(np.clip(np.exp(level), LEAST, MOST)), float(spread), np.exp(e))
+
+
+def own(x: Any, pairs: Pairs, n_users: int, typical: float, spread: float) -> Numbers:
+    """e^(e_i) of people of whom no more is known than these answers and their margins."""
+    answers = _Answers(x, pairs, n_users)
+    e = np.zeros(n_users)
+    for _ in range(ROUNDS // STEPS):
+        e, _ = answers.likeliest(e, np.log(max(typical, LEAST)), max(spread, LEAST_SPREAD))
+    return np.where(answers.said, np.exp(e), 1.0)
+
+
+class _Answers:
+    """Margins, by whom, and whether they are a tie's; halves of ties count whole here."""
+
+    def __init__(self, x: Any, pairs: Pairs, n_users: int) -> None:
+        self.x, self.user, self.n, self.tied = np.asarray(x, np.float64), pairs.user, n_users, is_tied(pairs)
+        self.w = pairs.weights() * np.where(self.tied, 2.0, 1.0)
+        self.ties = 0.5 * np.bincount(self.user, self.w * self.tied, n_users)
+        self.said = np.bincount(self.user, minlength=n_users) > 0
+
+    def likeliest(self, e: Numbers, level: float, spread: float) -> tuple[Numbers, Numbers]:
+        """A few Newton steps on every e_i, and one over the curvatures there."""
+        precision = spread**-2
+        for _ in range(STEPS):
+            r = np.clip(np.exp(level + e), LEAST, MOST)
+            sign = np.where(self.tied, 1.0, -1.0)
+            p = sigmoid(-(self.x + sign * r[self.user]))
+            slope = np.bincount(self.user, self.w * sign * p, self.n)
+            curvature = np.bincount(self.user, self.w * p * (1 - p), self.n)
+            rest = -np.expm1(-2 * r)
+            slope += self.ties * 2 * np.exp(-2 * r) / rest
+            curvature += self.ties * 4 * np.exp(-2 * r) / rest**2
+            H = curvature * r * r + precision
+            e = e + np.clip((slope * r - precision * e) / H, -1.0, 1.0)
+        return e, 1 / H

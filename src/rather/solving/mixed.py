@@ -1,0 +1,159 @@
+"""How people answer, given the items: effects that all share, how readily people tie, how people differ.
+
+Fitted factors are shrunk, and the answers they were fitted to agree with them too well; effects read off from them
+would be biased either way. So they are estimated in a model of their own, with the items' vectors v_j and biases b_j as
+given: a mixed logistic regression (docs/mathematics.md)
+
+    P(i prefers j to k) = sigma(x - r_i)        x = g . z + a (b_j - b_k) + (mu + u_i) . (v_j - v_k)
+    P(i prefers k to j) = sigma(-x - r_i)       and what is left is the probability of a tie
+
+with u_i normal about 0 with a covariance that is estimated, and log r_i, a person's reluctance to decide, normal too
+(r_i = 0 where nobody ties). It is solved by a variational EM: ``core.mixed_pass`` finds what is known of every person
+and sums it up, the sums give the coefficients and the covariance. The columns of z are taken without what differences
+of items say of them, so that g is what it is whatever the items' biases are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.special import betaln
+
+from ..data.source import Source
+from ..logistic import sigmoid
+from ..native import FloatArray, core, factor
+from .effects import Around
+
+MOST_RANK, LEAST_SHARE = 16, 0.1  # of directions of taste: how many, and how strong beside the strongest
+PASSES, FIRST_STEPS, STEPS = 200, 10, 3
+TOL, SLACK, LITTLE = 1e-4, 1e-5, 1e-6
+CLUSTERS = 20  # people, from which on errors allow for people who differ in what the model has alike
+FLOOR = 1e-4  # of variances
+LEAST_TRUST = 1e-3
+START, FIRST_SPREAD = 0.5, 0.2  # reluctance, and that of its logarithm
+
+
+@dataclass(frozen=True)
+class Answering:
+    """What was estimated. Effects are in log-odds for one unit of what the comparisons came with.
+
+    ``covariance`` is of the random coefficients, the last of which is log r_i where there are ties. ``people`` has what
+    is known of each person's, and ``evidence`` the logarithm of how probable the model makes their answers, less that
+    of a coin.
+    """
+
+    names: tuple[str, ...]
+    estimate: Any
+    error: Any
+    covariance: Any
+    people: Any
+    evidence: Any
+
+
+def trusted(evidence: Any) -> Any:
+    """The probability of each person's answers not to be a coin's, by the evidence for that and the share of coins."""
+    share = 0.9
+    for _ in range(100):
+        trust = sigmoid(np.clip(evidence + np.log(share / (1 - share)), -500, 500))
+        before, share = share, float(np.clip(trust.mean(), 0.01, 0.99))
+        if abs(share - before) <= 1e-6:
+            break
+    return np.maximum(trust, LEAST_TRUST)
+
+
+def answering(source: Source, U: FloatArray, V: FloatArray, rank: int, n_threads: int, count: Any = None) -> Answering:
+    """Estimated from written comparisons, given the factors of a fit; ``count`` says how much each person counts."""
+    store, pairs, around = source.store, source.pairs(), Around.of(source)
+    items, rank = _leading(U, V, rank)
+    tied = None if pairs.tied is None or not pairs.tied.any() else pairs.tied.astype(np.uint8)
+    scale = np.ones(0) if around is None else around.scale
+    Z = np.empty((len(source), 0), np.float32) if around is None else _own(pairs, around.Z, source.n_items)
+    d, ties = Z.shape[1], int(tied is not None)
+    n_random, n_fixed = rank + ties, d + ties + 1 + rank
+    fixed = np.zeros(n_fixed)
+    fixed[d + ties] = 1.0
+    if ties:
+        fixed[d] = np.log(START)
+    covariance = np.eye(n_random)
+    if ties:
+        covariance[-1, -1] = FIRST_SPREAD**2
+    people, variance = np.zeros((source.n_users, n_random)), np.zeros(len(source), np.float32)
+    said = np.diff(np.searchsorted(pairs.user, np.arange(source.n_users + 1))) > 0
+    count = np.where(said, 1.0 if count is None else count, 0.0)
+    moments, information, squares = (np.empty((n, n)) for n in (n_random, n_fixed, n_fixed))
+    gradient, bound = np.empty(n_fixed), np.empty(source.n_users)
+    best, step, wider = -np.inf, np.zeros(n_fixed), np.zeros_like(covariance)
+    for n in range(PASSES):
+        now = people.copy(), variance.copy()
+        precision = np.linalg.inv(covariance)
+        core.mixed_pass(
+            store, items, rank, tied, Z, fixed, precision, *now, count, STEPS if n else FIRST_STEPS,
+            moments, gradient, information, squares, bound, n_threads,
+        )  # fmt: skip
+        value = float(count @ bound) + 0.5 * count.sum() * np.linalg.slogdet(precision)[1]
+        if not value >= best - SLACK * abs(best) and np.abs(step).max() > TOL:
+            step, wider = step / 2, wider / 2  # too far: half of the way back
+            fixed, covariance = fixed - step, covariance - wider
+            continue
+        gain, best, (people, variance) = value - best, value, now
+        inverse = np.linalg.inv(information + 1e-6 * np.eye(n_fixed))
+        step = inverse @ gradient
+        step /= max(1.0, float(np.abs(step[: d + ties]).max(initial=0.0)))
+        if n > 3 and (np.abs(step[: d + ties + 1]).max() <= TOL or gain <= LITTLE * abs(value)):
+            break
+        wider = moments / max(count.sum(), 1.0) + FLOOR * np.eye(n_random) - covariance
+        fixed, covariance = fixed + step, covariance + wider
+    if (count > 0).sum() >= CLUSTERS:
+        inverse = inverse @ squares @ inverse * (count.sum() / (count.sum() - 1))
+    estimate, error = fixed[:d] / scale, np.sqrt(np.maximum(np.diag(inverse), 0))[: d + ties]
+    error[:d] /= scale
+    if ties:
+        reluctance = np.exp(fixed[d])
+        estimate, error[d] = np.append(estimate, reluctance), error[d] * reluctance
+    bound += 0.5 * np.linalg.slogdet(precision)[1] - _coin(pairs, source.n_users)
+    names = source.effects + ("tie",) * ties
+    return Answering(names, estimate, error, covariance, people, np.where(said, bound, 0.0))
+
+
+def _leading(U: FloatArray, V: FloatArray, rank: int) -> tuple[FloatArray, int]:
+    """V's directions of taste, strongest first and without the weak, and then its biases: (rows, how many)."""
+    right, left = V[:, :rank].astype(np.float64), U[:, :rank].astype(np.float64)
+    sizes, Q = np.linalg.eigh(np.einsum("jr,js->rs", right, right))
+    kept = sizes > 1e-10 * sizes.max(initial=0.0)
+    root, Q = np.sqrt(sizes[kept]), Q[:, kept]
+    strength, E = np.linalg.eigh((Q * root).T @ np.einsum("ir,is->rs", left, left) @ (Q * root))
+    strength, E = np.sqrt(np.maximum(strength[::-1], 0)), E[:, ::-1]
+    k = min(int((strength > LEAST_SHARE * strength.max(initial=0.0)).sum()), MOST_RANK)
+    made = factor(len(V), k + 1)
+    made[:, :k] = np.sqrt(len(V)) * right @ (Q / root) @ E[:, :k]
+    made[:, k] = V[:, rank]
+    return made, k
+
+
+def _own(pairs: Any, Z: FloatArray, n_items: int) -> FloatArray:
+    """The columns of Z less the differences of items that come nearest to them, by least squares."""
+    rows = np.arange(len(Z))
+    ones = np.ones(len(Z))
+    B = sparse.csr_array(
+        (np.concatenate((ones, -ones)), (np.concatenate((rows, rows)), np.concatenate((pairs.winner, pairs.loser)))),
+        shape=(len(Z), n_items),
+    )
+    weighted = B.T.multiply(pairs.weights()).tocsr()
+    normal = weighted @ B + sparse.diags_array(np.full(n_items, 1e-3))
+    made = np.empty_like(Z)
+    for k in range(Z.shape[1]):
+        nearest = sparse.linalg.cg(normal, weighted @ Z[:, k].astype(np.float64), rtol=1e-6, maxiter=500)[0]
+        made[:, k] = Z[:, k] - B @ nearest
+    return made
+
+
+def _coin(pairs: Any, n_users: int) -> Any:
+    """The log-probability of each person's answers if they were a coin's, with ties at any rate of their own."""
+    w = pairs.weights()
+    tied = np.zeros(len(w), bool) if pairs.tied is None else pairs.tied
+    ties, decided = (np.bincount(pairs.user, w * kind, n_users) for kind in (tied, ~tied))
+    among = betaln(ties + 1, decided + 1) if tied.any() else 0.0
+    return decided * np.log(0.5) + among
