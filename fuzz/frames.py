@@ -133,15 +133,16 @@ def _same(got: Comparisons, want: Any, plain: Any) -> None:
 def _back(got: Comparisons, rng: random.Random, folder: Path) -> None:
     """Out into a frame of some kind, or a file, and in again."""
     kind = rng.choice(("dict", "pandas", "polars", "pyarrow", ".csv", ".parquet"))
-    weight = "weight" if got.pairs().weight is not None else None
+    names = got.to_frame("dict")
+    columns = {name: name if name in names else None for name in ("weight", "tie")}
     text = kind == ".csv"
     try:
         if kind.startswith("."):
             path = folder / f"back{kind}"
             write_table(path, got.to_frame("dict"))
-            again = Comparisons.from_frame(read_file(path), weight=weight)
+            again = Comparisons.from_frame(read_file(path), **columns)
         else:
-            again = Comparisons.from_frame(got.to_frame(kind), weight=weight)
+            again = Comparisons.from_frame(got.to_frame(kind), **columns)
     except InputError as e:
         known = "cannot hold these ids" in str(e) or (text and "in one column and integers" in str(e))
         assert known, f"what came out as {kind} does not go in: {e}"
@@ -172,7 +173,7 @@ def _split(got: Comparisons, rng: random.Random, ties: bool) -> None:
         return
     assert 0 < held < answers
     assert _triples(train) + _triples(test) == every, "a split loses or makes comparisons"
-    if not ties:
+    if not ties or group is None:
         assert len(test) == held, f"{len(test)} held out of {answers} at {share}"
     else:
         parts = [set(np.asarray(part.pairs().group).tolist()) for part in (train, test)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -45,8 +46,10 @@ def votes(
 ) -> Read:
     """One row per comparison."""
     asked = covariate_columns(covariates)
-    roles = {"winner": winner, "loser": loser} | ({} if user is None else {"user": user})
+    roles = ({} if user is None else {"user": user}) | {"winner": winner, "loser": loser}
     got = frames.columns(frame, {**roles, **_roles(asked)}, {"weight": weight, "tie": tie, "side": side})
+    if tie is None and TIE in frames.names_in(frame):
+        warnings.warn("the table has a column 'tie', which is not read: give tie='tie', or drop it", stacklevel=4)
     win = as_ids(got["winner"], f"the winner (column {winner!r})")
     lose = as_ids(got["loser"], f"the loser (column {loser!r})")
     tied = None if tie is None else frames.flags(got["tie"], f"the tie (column {tie!r})")
@@ -67,7 +70,7 @@ def arena(
 ) -> Read:
     """One row per battle: who stood left, who right, and what came of it."""
     asked = covariate_columns(covariates)
-    roles = {"left": left, "right": right} | ({} if user is None else {"user": user})
+    roles = ({} if user is None else {"user": user}) | {"left": left, "right": right}
     got = frames.columns(frame, {**roles, "outcome": outcome, **_roles(asked)}, {"weight": weight})
     first = as_ids(got["left"], f"the left item (column {left!r})")
     second = as_ids(got["right"], f"the right item (column {right!r})")
