@@ -134,7 +134,7 @@ def _back(got: Comparisons, rng: random.Random, folder: Path) -> None:
     """Out into a frame of some kind, or a file, and in again."""
     kind = rng.choice(("dict", "pandas", "polars", "pyarrow", ".csv", ".parquet"))
     names = got.to_frame("dict")
-    columns = {name: name if name in names else None for name in ("weight", "tie")}
+    columns: dict[str, Any] = {name: name if name in names else None for name in ("weight", "tie")}
     text = kind == ".csv"
     try:
         if kind.startswith("."):

@@ -111,7 +111,8 @@ def film_club(members: int = 400, seed: int = 0) -> World:
     _, left, right = draw_pairs(rng, members, len(films), members * ANSWERS)
     pairs = answers(rng, tastes, films, np.repeat(np.arange(members), ANSWERS), left, right)
     source = Votes(members, len(films), pairs)
-    return World(Comparisons(users, np.array(titles, dtype=object), source), tastes, films)
+    votes = Comparisons(users, np.array(titles, dtype=object), source)
+    return World(votes, tastes, films, {}, np.zeros(members, bool))
 
 
 def run(members: int, seed: int) -> dict[str, Any]:

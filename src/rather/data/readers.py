@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from . import frames
 from .clicks import ClickRule, clicked
 from .ids import Ids, as_ids, factorize, quoted, users_and_items
 from .ratings import Rated
-from .rows import Clicks, Mask, Pairs, Ratings, by_user, once_each
+from .rows import Clicks, Mask, Pairs, Ratings, by_user, halved, once_each
 from .source import Source
 from .votes import Votes
 
@@ -103,24 +102,11 @@ def _made(
     numbers = np.column_stack([*around.values()]).astype(np.float32) if around else None
     pairs = Pairs(u, j, k, w, around=numbers)
     if tied is not None and tied.any():
-        pairs = _halved(pairs, tied)
+        pairs = halved(pairs, tied)
     if w is not None and not w.all():
         pairs = pairs.take(pairs.weights() > 0)
     source = Votes(len(users), len(items), by_user(pairs), effects=tuple(around))
     return users, items, _some(source, "every vote has weight 0")
-
-
-def _halved(pairs: Pairs, tied: Mask) -> Pairs:
-    """The pairs with every tie as two halves, one each way."""
-    w = pairs.weights().astype(np.float32) * np.where(tied, np.float32(0.5), np.float32(1))
-    whole = replace(pairs, weight=w, group=np.arange(len(tied)), tied=tied)
-    other = whole.take(tied)
-    other = replace(
-        other, winner=other.loser, loser=other.winner, around=None if other.around is None else -other.around
-    )
-    both = zip(whole.columns(), other.columns(), strict=True)
-    joined: list[Any] = [None if a is None else np.concatenate((a, b)) for a, b in both]
-    return Pairs(*joined)
 
 
 def covariate_columns(covariates: Covariates) -> dict[str, tuple[str, ...]]:

@@ -68,6 +68,19 @@ class Pairs:
         return np.ones(len(self.user)) if self.weight is None else self.weight.astype(np.float64)
 
 
+def halved(pairs: Pairs, tied: Mask) -> Pairs:
+    """The pairs with every tie as two halves, one each way."""
+    w = pairs.weights().astype(np.float32) * np.where(tied, np.float32(0.5), np.float32(1))
+    whole = replace(pairs, weight=w, group=np.arange(len(tied)), tied=tied)
+    other = whole.take(tied)
+    other = replace(
+        other, winner=other.loser, loser=other.winner, around=None if other.around is None else -other.around
+    )
+    both = zip(whole.columns(), other.columns(), strict=True)
+    joined: list[Any] = [None if a is None else np.concatenate((a, b)) for a, b in both]
+    return Pairs(*joined)
+
+
 def whole_ties(pairs: Pairs) -> Pairs:
     """The pairs with one row for every tie, of its whole weight; the other half goes."""
     assert pairs.tied is not None and pairs.group is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,8 +16,10 @@ from ..native import core, threads
 from .comparisons import Comparisons
 from .ids import Ids
 from .ratings import Rated
-from .rows import Pairs, Ratings
+from .rows import Pairs, Ratings, by_user, halved
 from .votes import Votes
+
+OWN_RELUCTANCE = 0.5  # the spread of its logarithm
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,18 @@ class World:
     ----------
     comparisons : Comparisons
     user_factors, item_factors : arrays of shape (n_users, rank) and (n_items, rank)
-        Scores are their products; P(i prefers j to k) = sigma(s_ij - s_ik).
+        Scores are their products; P(i prefers j to k) = sigma(s_ij - s_ik), but for what sways.
+    effects : dict
+        What sways people beside their taste, by name as in :meth:`AltSVM.effects`.
+    careless : array of bool, of shape (n_users,)
+        Who answers at random.
     """
 
     comparisons: Comparisons
     user_factors: npt.NDArray[np.float64]
     item_factors: npt.NDArray[np.float64]
+    effects: Mapping[str, float]
+    careless: npt.NDArray[np.bool_]
 
     @cached_property
     def scores(self) -> npt.NDArray[np.float64]:
@@ -56,7 +65,10 @@ class World:
         return np.asarray(np.einsum("tr,tr->t", self.user_factors[i], self.item_factors[j] - self.item_factors[k]))
 
     def test(self, n: int = 100_000, seed: int = 1) -> Comparisons:
-        """Fresh comparisons by the same users of the same items, drawn independently of the training ones."""
+        """Fresh comparisons by the same users of the same items, drawn independently of the training ones.
+
+        They are by taste alone: nothing sways, nobody ties or is careless.
+        """
         number("n", n, at_least=1, integer=True)
         number("seed", seed, at_least=0, integer=True)
         rng = np.random.default_rng(seed)
@@ -73,6 +85,10 @@ def simulate(
     noise: float = 0.5,
     seed: int = 0,
     levels: int | None = None,
+    ties: float = 0.0,
+    side: float = 0.0,
+    covariates: Mapping[str, float] | None = None,
+    careless: float = 0.0,
 ) -> World:
     """Users who compare random pairs of items by a low-rank taste and the Bradley-Terry-Luce model.
 
@@ -93,6 +109,16 @@ def simulate(
         Users rate ``per_user`` different items with 1 to ``levels`` stars instead: their scores plus Gumbel noise, cut
         so that all levels are about equally frequent. Before the cut any two items are ordered by the probabilities
         above; of those that end on different levels more are ordered rightly.
+    ties : float
+        The reluctance r to decide: an item is preferred with probability sigma(its margin - r), and a tie is what is
+        left. People have their own, of which r is the median.
+    side : float
+        What the item that stands first has in its favour, in log-odds; which one does is drawn.
+    covariates : dict, optional
+        Numbers that surround a comparison and sway people, by name: each is standard normal, the first item's less the
+        second's, and sways by so much a unit.
+    careless : float
+        The share of people who answer at random, by a coin.
 
     Examples
     --------
@@ -107,6 +133,13 @@ def simulate(
     number("per_user", per_user, at_least=1, integer=True)
     number("noise", noise, above=0)
     number("seed", seed, at_least=0, integer=True)
+    for name, value, most in (("ties", ties, 30.0), ("careless", careless, 1.0)):
+        number(name, value, at_least=0, at_most=most)
+    sways = {**({"side": side} if side else {}), **(covariates or {})}
+    for name, value in sways.items():
+        number(name, value, at_least=-30, at_most=30)
+    if levels is not None and (ties or sways or careless):
+        raise InputError("ties, side, covariates and careless are of votes, and levels makes ratings; give one of them")
     rng = np.random.default_rng(seed)
     U = rng.standard_normal((n_users, rank)) / (np.sqrt(rank) * noise)
     V = rng.standard_normal((n_items, rank))
@@ -114,11 +147,18 @@ def simulate(
     if levels is not None:
         number("levels", levels, at_least=2, integer=True)
         number("per_user", per_user, at_most=n_items)
-        source = Rated(n_users, n_items, _ratings(rng, U, V, per_user, levels))
-        return World(Comparisons(users, items, source), U, V)
+        rated = Rated(n_users, n_items, _ratings(rng, U, V, per_user, levels))
+        return World(Comparisons(users, items, rated), U, V, {}, np.zeros(n_users, bool))
     _, j, k = draw_pairs(rng, n_users, n_items, n_users * per_user)
-    pairs = answers(rng, U, V, np.repeat(np.arange(n_users), per_user), j, k)
-    return World(Comparisons(users, items, Votes(n_users, n_items, pairs)), U, V)
+    i, random = np.repeat(np.arange(n_users), per_user), np.zeros(n_users, bool)
+    if not (ties or sways or careless):
+        pairs = answers(rng, U, V, i, j, k)
+    else:
+        random[rng.permutation(n_users)[: round(careless * n_users)]] = True
+        pairs = _swayed(rng, U, V, (i, j, k), ties, sways, random)
+    source = Votes(n_users, n_items, pairs, effects=tuple(sways))
+    truth = {**sways, **({"tie": ties} if ties else {})}
+    return World(Comparisons(users, items, source), U, V, truth, random)
 
 
 def _names(what: str, n: int) -> Ids:
@@ -141,6 +181,25 @@ def _ratings(rng: np.random.Generator, U: Any, V: Any, per_user: int, levels: in
             cuts = np.quantile(felt, np.arange(1, levels) / levels)
         rating[block] = np.searchsorted(cuts, felt) + 1
     return Ratings(user, item, rating)
+
+
+def _swayed(
+    rng: np.random.Generator, U: Any, V: Any, asked: Any, ties: float, sways: Mapping[str, float], random: Any
+) -> Pairs:
+    """Answers of people who are swayed, tie, or throw a coin; of whom the last tie as readily as the others."""
+    i, j, k = asked
+    z = rng.standard_normal((len(i), len(sways)))
+    if "side" in sways:
+        z[:, list(sways).index("side")] = np.where(rng.random(len(i)) < 0.5, 1.0, -1.0)
+    own = ties * np.exp(OWN_RELUCTANCE * rng.standard_normal(len(U)))[i]
+    margin = np.einsum("tr,tr->t", U[i], V[j] - V[k]) + z @ np.array([*sways.values()])
+    margin[random[i]] = 0.0
+    drawn, won, lost = rng.random(len(i)), sigmoid(margin - own), sigmoid(-margin - own)
+    first, tied = drawn < won, (drawn >= won) & (drawn < 1 - lost)
+    winner, loser = np.where(first | tied, j, k), np.where(first | tied, k, j)
+    around = (z * np.where(first | tied, 1.0, -1.0)[:, None]).astype(np.float32) if sways else None
+    pairs = Pairs(i.astype(np.int32), winner.astype(np.int32), loser.astype(np.int32), around=around)
+    return by_user(halved(pairs, tied)) if tied.any() else pairs
 
 
 def draw_pairs(rng: np.random.Generator, n_users: int, n_items: int, n: int) -> tuple[Any, Any, Any]:

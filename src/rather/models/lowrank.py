@@ -7,7 +7,7 @@ from typing import Any
 
 from ..data.source import Source
 from ..errors import InputError, number, one_of
-from ..native import LOSSES, FloatArray, threads
+from ..native import LOSSES, threads
 from ..solving import reg as scale_of
 from ..solving.effects import Around
 from ..solving.exposure import Exposure, exposure_features
@@ -32,7 +32,6 @@ class LowRank(Estimator, Certified, Swayed, FoldInModel):
     exposure: bool | None
     ties: str
     bias_reg_: float
-    trust_: FloatArray | None = None
 
     def _scales(self, source: Source) -> tuple[Scales, UserRule]:
         balance = source.balance if self.balance is None else self.balance

@@ -55,6 +55,7 @@ class Swayed(FactorModel):
     """A factor model of votes that may carry which item stood first, numbers, ties."""
 
     ties: str
+    trust_: FloatArray | None = None  # how much each user counts
     _posed: Any
     effects_: Effects = Effects()
 
@@ -162,7 +163,7 @@ class Swayed(FactorModel):
             self.effects_ = replace(self.effects_, estimate=_floats(found.estimate), error=_floats(found.error))
 
     def _answering(self, source: Source) -> Answering:
-        return answering(source, self.U_, self.V_, self.rank_, threads(self.n_threads))
+        return answering(source, self.U_, self.V_, self.rank_, threads(self.n_threads), self.trust_)
 
     def _margins(self, pairs: Pairs) -> Any:
         return super()._margins(pairs) + swayed(pairs, np.array(self.effects_.sway))
