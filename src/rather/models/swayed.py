@@ -163,7 +163,8 @@ class Swayed(FactorModel):
             self.effects_ = replace(self.effects_, estimate=_floats(found.estimate), error=_floats(found.error))
 
     def _answering(self, source: Source) -> Answering:
-        return answering(source, self.U_, self.V_, self.rank_, threads(self.n_threads), self.trust_)
+        sway = self.effects_.sway
+        return answering(source, self.U_, self.V_, self.rank_, threads(self.n_threads), sway, self.trust_)
 
     def _margins(self, pairs: Pairs) -> Any:
         return super()._margins(pairs) + swayed(pairs, np.array(self.effects_.sway))

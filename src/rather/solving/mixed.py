@@ -64,13 +64,21 @@ def trusted(evidence: Any) -> Any:
     return np.maximum(trust, LEAST_TRUST)
 
 
-def answering(source: Source, U: FloatArray, V: FloatArray, rank: int, n_threads: int, count: Any = None) -> Answering:
-    """Estimated from written comparisons, given the factors of a fit; ``count`` says how much each person counts."""
+def answering(
+    source: Source, U: FloatArray, V: FloatArray, rank: int, n_threads: int, g: Any = (), count: Any = None
+) -> Answering:
+    """Estimated from written comparisons, given the factors of a fit and its effects g, in units of scores.
+
+    ``count`` says how much each person counts.
+    """
     store, pairs, around = source.store, source.pairs(), Around.of(source)
     items, rank = _leading(U, V, rank)
     tied = None if pairs.tied is None or not pairs.tied.any() else pairs.tied.astype(np.uint8)
     scale = np.ones(0) if around is None else around.scale
-    Z = np.empty((len(source), 0), np.float32) if around is None else _own(pairs, around.Z, source.n_items)
+    Z = np.empty((len(source), 0), np.float32)
+    if around is not None:
+        Z, nearest = _own(pairs, around.Z, source.n_items)
+        items[:, rank] += nearest @ (np.asarray(g) * scale)
     d, ties = Z.shape[1], int(tied is not None)
     n_random, n_fixed = rank + ties, d + ties + 1 + rank
     fixed = np.zeros(n_fixed)
@@ -133,8 +141,8 @@ def _leading(U: FloatArray, V: FloatArray, rank: int) -> tuple[FloatArray, int]:
     return made, k
 
 
-def _own(pairs: Any, Z: FloatArray, n_items: int) -> FloatArray:
-    """The columns of Z less the differences of items that come nearest to them, by least squares."""
+def _own(pairs: Any, Z: FloatArray, n_items: int) -> tuple[FloatArray, Any]:
+    """The columns of Z less the differences of items that come nearest to them, by least squares; and those items."""
     rows = np.arange(len(Z))
     ones = np.ones(len(Z))
     B = sparse.csr_array(
@@ -143,11 +151,11 @@ def _own(pairs: Any, Z: FloatArray, n_items: int) -> FloatArray:
     )
     weighted = B.T.multiply(pairs.weights()).tocsr()
     normal = weighted @ B + sparse.diags_array(np.full(n_items, 1e-3))
-    made = np.empty_like(Z)
+    made, nearest = np.empty_like(Z), np.empty((n_items, Z.shape[1]))
     for k in range(Z.shape[1]):
-        nearest = sparse.linalg.cg(normal, weighted @ Z[:, k].astype(np.float64), rtol=1e-6, maxiter=500)[0]
-        made[:, k] = Z[:, k] - B @ nearest
-    return made
+        nearest[:, k] = sparse.linalg.cg(normal, weighted @ Z[:, k].astype(np.float64), rtol=1e-6, maxiter=500)[0]
+        made[:, k] = Z[:, k] - B @ nearest[:, k]
+    return made, nearest
 
 
 def _coin(pairs: Any, n_users: int) -> Any:
