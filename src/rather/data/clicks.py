@@ -14,6 +14,7 @@ from ..native import core, threads
 from .ratings import Levels
 from .rows import Clicks, Mask, Pairs, Ratings, row_starts, share_of_each_row, some
 from .source import Source
+from .union import Union
 from .votes import Votes
 
 MOST_UNSEEN = 1000  # if the number is not given: with that or a quarter, held-out clicks came out best for their cost
@@ -84,6 +85,9 @@ class AgainstUnseen(Levels):
     def of_users(self, users: Mask) -> Source:
         return clicked(self.n_users, self.n_items, self.clicks.take(users[self.clicks.user]), self.rule)
 
+    def extended(self, later: Source, union: Union) -> Source:
+        return _with_later(self, later, union) or super().extended(later, union)
+
     def split_pairs(self, share: float, rng: np.random.Generator, users: Mask | None) -> tuple[Source, Source]:
         """A click's comparisons go together: none is written."""
         click = self.levels.rating > 0
@@ -134,6 +138,9 @@ class DrawnPairs(Votes):
     def of_users(self, users: Mask) -> Source:
         return clicked(self.n_users, self.n_items, self.clicks.take(users[self.clicks.user]), self.rule)
 
+    def extended(self, later: Source, union: Union) -> Source:
+        return _with_later(self, later, union) or super().extended(later, union)
+
     def _without(self, held: Mask) -> Source:
         """The rest, with the clicks that made none of the held-out comparisons."""
         click = self.clicks.user.astype(np.int64) * self.n_items + self.clicks.item
@@ -158,6 +165,13 @@ def _split_clicks(
     size = whole.n_users, whole.n_items
     other = replace(rule, seed=int(rng.integers(2**63)))
     return clicked(*size, clicks.take(~held), rule), clicked(*size, clicks.take(held), other, seen=clicks)
+
+
+def _with_later(earlier: Any, later: Any, union: Union) -> Source | None:
+    """The clicks of both, drawn against anew by the earlier ones' rule; None where the later ones' is another."""
+    if type(later) is not type(earlier) or replace(later.rule, seed=earlier.rule.seed) != earlier.rule:
+        return None
+    return clicked(*union.size, union.latest(earlier.clicks, later.clicks), earlier.rule)
 
 
 def _drawn_pairs(n_users: int, n_items: int, clicks: Clicks, seen: Clicks, rule: ClickRule) -> Pairs:

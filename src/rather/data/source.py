@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from .rows import Clicks, Mask, Pairs, Ratings
+from .union import Union
 
 Scores = Callable[[Any, Any], Any]  # from (user codes, item codes) to scores
 Counts = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
@@ -137,3 +138,12 @@ class Source(ABC):
     @abstractmethod
     def sample(self, per_user: int, rng: np.random.Generator) -> Source:
         """At most ``per_user`` answers of every user, drawn at random."""
+
+    # -- more of it ---------------------------------------------------------------------------------------------
+
+    def extended(self, later: Source, union: Union) -> Source:
+        """What this and later data of the same kind say together; ``union`` are the users and items of both."""
+        mine, theirs = (source.name or "votes" for source in (self, later))
+        if mine == theirs:
+            raise InputError(f"the new {theirs} were made in another way than the earlier ones; make them alike")
+        raise InputError(f"{theirs} cannot be joined to {mine}: new comparisons must be of the same kind as the earlier")

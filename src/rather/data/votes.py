@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..native import core, threads
 from .rows import Mask, Pairs, random_places, some
 from .source import NO_GAPS, Counts, Scores, Source
+from .union import Union
 
 
 class Votes(Source):
@@ -74,6 +75,11 @@ class Votes(Source):
     def sample(self, per_user: int, rng: np.random.Generator) -> Source:
         kept = sampled_pairs(self._pairs, self._groups(self._every()), per_user, self.n_users, rng)
         return Votes(self.n_users, self.n_items, kept, self.implied)
+
+    def extended(self, later: Source, union: Union) -> Source:
+        if type(later) is not Votes or type(self) is not Votes or later.implied != self.implied:
+            return super().extended(later, union)
+        return Votes(*union.size, union.voted(self._pairs, later._pairs), self.implied)
 
     def _every(self) -> Mask:
         return np.ones(len(self), bool)
