@@ -14,7 +14,7 @@ from .ids import Ids, Vocabulary, read_only
 from .ratings import LargestGaps
 from .rows import Clicks, Mask, Pairs, Ratings
 from .source import Source
-from .union import united
+from .union import Union, united
 
 
 class Comparisons:
@@ -318,9 +318,18 @@ class Comparisons:
         """
         if not isinstance(new, Comparisons):
             raise InputError(f"extended was given a {type(new).__name__}; it takes Comparisons")
+        return self.joined(new)[0]
+
+    def joined(self, new: Comparisons) -> tuple[Comparisons, Union]:
+        """The same, and the codes in it of both sides' codes."""
         union = united((self.users, self.items), (new.users, new.items))
         source = self.source.extended(new.source, union)
-        return Comparisons(union.users.ids, union.items.ids, source, self.frame_kind, self.names)
+        made = Comparisons(union.users.ids, union.items.ids, source, self.frame_kind, self.names)
+        if union.users.ids is self.users:
+            made.user_vocabulary = self.user_vocabulary  # with what it has looked up
+        if union.items.ids is self.items:
+            made.item_vocabulary = self.item_vocabulary
+        return made, union
 
     def _parts(self, parts: tuple[Source, Source]) -> tuple[Comparisons, Comparisons]:
         return self._with(parts[0]), self._with(parts[1])

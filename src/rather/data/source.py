@@ -146,4 +146,4 @@ class Source(ABC):
         mine, theirs = (source.name or "votes" for source in (self, later))
         if mine == theirs:
             raise InputError(f"the new {theirs} were made in another way than the earlier ones; make them alike")
-        raise InputError(f"{theirs} cannot be joined to {mine}: new comparisons must be of the same kind as the earlier")
+        raise InputError(f"{theirs} cannot be joined to {mine}: new comparisons must be of the earlier ones' kind")

@@ -52,7 +52,7 @@ class Union:
             if name in USERS + ITEMS:
                 codes = (self.users if name in USERS else self.items).codes
                 columns = [own[column] for own, column in zip(codes, columns, strict=True)]
-            elif columns[0] is None and columns[1] is None or name in KNOWN_ON_BOTH and None in map(_kind, columns):
+            elif sum(column is None for column in columns) >= (1 if name in KNOWN_ON_BOTH else 2):
                 made[name] = None
                 continue
             elif name == APART:
@@ -77,8 +77,7 @@ class Union:
 
 def united(earlier: tuple[Ids, Ids], later: tuple[Ids, Ids]) -> Union:
     """The users and items of two sides, each (user ids, item ids) in sorted order."""
-    users, items = (_sides(*ids, what) for ids, what in zip(zip(earlier, later, strict=True), ("user", "item")))
-    return Union(users, items)
+    return Union(_sides(earlier[0], later[0], "user"), _sides(earlier[1], later[1], "item"))
 
 
 def _sides(earlier: Ids, later: Ids, what: str) -> Sides:
@@ -106,10 +105,6 @@ def _sides(earlier: Ids, later: Ids, what: str) -> Sides:
     codes = np.arange(len(earlier)) + np.cumsum(shift)[:-1]
     both = codes.astype(np.int32), (place + before - ~known).astype(np.int32)
     return Sides(np.insert(earlier, place[~known], later[~known]), both)
-
-
-def _kind(column: Any) -> Any:
-    return None if column is None else column.dtype
 
 
 def _rows(table: Any) -> int:
