@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..native import core, threads
+from .ids import Codes
 from .ratings import Levels
 from .rows import Clicks, Mask, Pairs, Ratings, row_starts, share_of_each_row, some
 from .source import Source
@@ -34,6 +35,10 @@ class ClickRule:
     seed: int
 
 
+def usual_unseen(n_items: int) -> int:
+    return min(MOST_UNSEEN, -(-n_items // 4))
+
+
 def clicked(n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, seen: Clicks | None = None) -> Source:
     """The source that the rule makes of clicks; ``seen`` (the clicks themselves by default) are not drawn."""
     kind = AgainstUnseen if rule.per_user is None else DrawnPairs
@@ -54,7 +59,7 @@ class AgainstUnseen(Levels):
     ) -> None:
         self.clicks: Clicks = clicks
         self.rule = rule
-        self.unseen = rule.unseen or min(MOST_UNSEEN, -(-n_items // 4))
+        self.unseen = rule.unseen or usual_unseen(n_items)
         super().__init__(n_users, n_items, levels or _drawn_levels(n_users, n_items, clicks, seen, self.unseen, rule))
 
     @property
@@ -87,6 +92,9 @@ class AgainstUnseen(Levels):
 
     def extended(self, later: Source, union: Union) -> Source:
         return _with_later(self, later, union) or super().extended(later, union)
+
+    def among(self, codes: Codes, popularity: Any) -> tuple[Source, Codes]:
+        return _drawn_among(self, codes, popularity)
 
     def split_pairs(self, share: float, rng: np.random.Generator, users: Mask | None) -> tuple[Source, Source]:
         """A click's comparisons go together: none is written."""
@@ -141,6 +149,9 @@ class DrawnPairs(Votes):
     def extended(self, later: Source, union: Union) -> Source:
         return _with_later(self, later, union) or super().extended(later, union)
 
+    def among(self, codes: Codes, popularity: Any) -> tuple[Source, Codes]:
+        return _drawn_among(self, codes, popularity)
+
     def _without(self, held: Mask) -> Source:
         """The rest, with the clicks that made none of the held-out comparisons."""
         click = self.clicks.user.astype(np.int64) * self.n_items + self.clicks.item
@@ -174,6 +185,21 @@ def _with_later(earlier: Any, later: Any, union: Union) -> Source | None:
     return clicked(*union.size, union.latest(earlier.clicks, later.clicks), earlier.rule)
 
 
+def _drawn_among(of: Any, codes: Codes, popularity: Any) -> tuple[Source, Codes]:
+    """Newcomers' clicks, drawn against all items of a model by how popular they are there."""
+    n, items = len(popularity), codes[of.clicks.item]
+    order = np.lexsort((items, of.clicks.user))
+    clicks = Clicks(of.clicks.user[order], items[order])
+    source: Source
+    if isinstance(of, DrawnPairs):
+        source = DrawnPairs(of.n_users, n, clicks, of.rule, clicks)
+    else:
+        unseen = of.rule.unseen or usual_unseen(n)
+        levels = _drawn_levels(of.n_users, n, clicks, clicks, unseen, of.rule, popularity)
+        source = AgainstUnseen(of.n_users, n, clicks, of.rule, clicks, levels)
+    return source, np.arange(n, dtype=np.int32)
+
+
 def _drawn_pairs(n_users: int, n_items: int, clicks: Clicks, seen: Clicks, rule: ClickRule) -> Pairs:
     assert rule.per_user is not None
     n = n_users * rule.per_user
@@ -186,12 +212,15 @@ def _drawn_pairs(n_users: int, n_items: int, clicks: Clicks, seen: Clicks, rule:
     return pairs.take(winner >= 0) if (winner < 0).any() else pairs
 
 
-def _drawn_levels(n_users: int, n_items: int, clicks: Clicks, seen: Clicks, unseen: int, rule: ClickRule) -> Ratings:
+def _drawn_levels(
+    n_users: int, n_items: int, clicks: Clicks, seen: Clicks, unseen: int, rule: ClickRule, popularity: Any = None
+) -> Ratings:
     n_clicks, n_seen = (np.bincount(c.user, minlength=n_users).astype(np.int64) for c in (clicks, seen))
     wanted = np.where(n_clicks > 0, np.minimum(unseen, n_items - n_seen), 0)
     start = np.concatenate(([0], np.cumsum(wanted + n_clicks)))
     item, rating = np.empty(start[-1], np.int32), np.zeros(start[-1])
-    popularity = np.bincount(seen.item, minlength=n_items)
+    if popularity is None:
+        popularity = np.bincount(seen.item, minlength=n_items)
     core.sample_unseen(
         row_starts(seen.user, n_users), seen.item, np.maximum(popularity, 1.0) ** POPULARITY_POWER,
         wanted, start[:-1].copy(), rule.seed, item, threads(None),

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from .ids import Codes
 from .rows import Clicks, Mask, Pairs, Ratings
 from .union import Union
 
@@ -138,6 +139,13 @@ class Source(ABC):
     @abstractmethod
     def sample(self, per_user: int, rng: np.random.Generator) -> Source:
         """At most ``per_user`` answers of every user, drawn at random."""
+
+    def among(self, codes: Codes, popularity: Any) -> tuple[Source, Codes]:
+        """The same as a model's newcomers said it, and the model's codes of its items, from those of these items.
+
+        ``popularity`` counts the users who met each of the model's items.
+        """
+        return self, codes
 
     # -- more of it ---------------------------------------------------------------------------------------------
 

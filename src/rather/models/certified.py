@@ -16,8 +16,8 @@ from ..solving.smoothing import ROUND_BY_ROUND, is_smoothed
 from .state import of_one_moment
 
 NO_DATA = (
-    "a model that was read from a file has no certificate: that needs the comparisons it was fitted to; "
-    "ask for it after fit"
+    "a model that was read from a file, or is of newcomers, has no certificate: that needs the comparisons it was "
+    "fitted to; ask for it after fit"
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,18 +11,23 @@ import numpy as np
 from ..data import frames
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, as_ids, factorize
+from ..data.rows import Pairs
+from ..data.source import Source
+from ..data.votes import Votes
 from ..errors import InputError
 from ..native import LOSSES, FloatArray, core, factor, threads
 from ..solving import smoothing
-from ..solving.exposure import Exposure, person_features
+from ..solving.exposure import Exposure, people_features
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule
+from .answers import about_items, is_rated, is_table, of_people, ratings_of_one
 from .exclusions import Rows, select
 from .factors import LARGEST, FactorModel, best_rows
 from .interest import LEAST, Interest
 from .person import Person
 from .state import of_one_moment
 
+BLOCK = 2**22  # products at a time
 PRIOR = "exposure_parts", "exposure_coefficients"
 
 
@@ -48,10 +53,15 @@ class FoldInModel(FactorModel):
         """A newcomer from a few answers, each (winner, loser) (or a table of them), without fitting again.
 
         One convex problem in the newcomer's vector alone, the same as a user has in ``fit``: with the items fixed,
-        minimise the loss of the answers plus the user's ridge. No answers give the global ranking.
+        minimise the loss of the answers plus the user's ridge. No answers give the global ranking. A table of item and
+        rating, and :class:`Comparisons` of one user, are taken as well.
         """
         self._require_fit()
-        if isinstance(answers, Mapping) or hasattr(answers, "columns"):
+        if isinstance(answers, Comparisons):
+            return self._one(answers)
+        if is_table(answers) and is_rated(answers, self.names_):
+            return self._one(ratings_of_one(answers, self.names_))
+        if is_table(answers):
             check_answers(answers, "the table", "user")
             got = frames.columns(answers, {"winner": "winner", "loser": "loser"})
             answers = list(zip(*(as_ids(got[role], f"the {role}").tolist() for role in got), strict=True))
@@ -62,31 +72,83 @@ class FoldInModel(FactorModel):
             if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
                 raise InputError(f"answer {n} is {pair!r}; it must be a pair (winner, loser)")
         flat = self._item_codes([w for w, _ in pairs] + [x for _, x in pairs]) if pairs else np.empty(0, np.int32)
-        winner, loser = flat[: len(pairs)].copy(), flat[len(pairs) :].copy()
+        winner, loser = flat[: len(pairs)], flat[len(pairs) :]
         same = np.flatnonzero(winner == loser)
         if len(same):
             raise InputError(f"answer {same[0]} compares item {pairs[same[0]][0]!r} with itself")
-        return Person(self, self._solve_newcomer(winner, loser), pairs)
+        # Only the items that occur matter: number them 0, 1, ...
+        items, codes = np.unique(flat, return_inverse=True)
+        w, x = codes.reshape(-1).astype(np.int32).reshape(2, -1)
+        votes = Votes(1, len(items), Pairs(np.zeros(len(w), np.int32), w, x))
+        return Person(self, self._solve_newcomers(votes, items, 1), pairs, items)
 
-    def _solve_newcomer(self, winner: Codes, loser: Codes) -> FloatArray:
-        u = factor(1, self.rank_ + 1)
-        u[:, self.rank_] = 1.0
-        if not len(winner) or not self.rank_:
-            return u
-        # Only the items that occur matter: number them 0, 1, ... and take their rows of V.
-        items, codes = np.unique(np.concatenate((winner, loser)), return_inverse=True)
-        codes = codes.reshape(-1).astype(np.int32)
-        w, x = codes[: len(winner)].copy(), codes[len(winner) :].copy()
-        store = core.store_from_pairs(1, len(items), np.zeros(len(w), np.int32), w, x, None, None, 1)
-        rule, ones = self.user_rule_, np.ones(len(items), np.float32)
-        scaled = Scales(rule.ridge_shape(np.array([len(items)])), ones, rule.weight(np.array([len(w)])))
-        problem = Problem(store, rank=self.rank_, loss=self.loss_, bias=True, scales=scaled, n_threads=1)
+    @of_one_moment
+    def fold_in_many(self, answers: Any) -> Any:
+        """Many newcomers at once: a model of these people alone, over the same items, without fitting again.
+
+        Everybody's vector is that of :meth:`fold_in`. What comes back is a model of the same class, of which all can be
+        asked and which can be saved; its users are the newcomers, and what they met is what they answered about.
+
+        Parameters
+        ----------
+        answers : table or Comparisons
+            A table of user, winner and loser, or of user, item and rating; or comparisons of any kind.
+        """
+        self._require_fit()
+        comparisons = of_people(answers, self.names_)
+        U, seen = self._newcomers(comparisons)
+        made = object.__new__(type(self))
+        state = {
+            "user_vocabulary_": comparisons.user_vocabulary, "U_": U, "seen_": seen, "_are_newcomers": True,
+            "_posed": None, "_proof": None, "frame_kind_": comparisons.frame_kind,
+            "names_": {**self.names_, **comparisons.names},
+        }  # fmt: skip
+        now = {name: value for name, value in self.__dict__.items() if name != "_moment"}
+        made.__dict__ = {**now, **state, "_state_names": now.get("_state_names", frozenset()) | frozenset(state)}
+        return made
+
+    def _one(self, comparisons: Comparisons) -> Person:
+        """The newcomer whom comparisons are of."""
+        if comparisons.n_users != 1:
+            raise InputError(
+                f"the comparisons are those of {comparisons.n_users:,} users; fold_in takes one person's, fold_in_many "
+                "takes several"
+            )
+        U, (_, met) = self._newcomers(comparisons)
+        rated = comparisons.ratings
+        if rated is not None:
+            answers = list(zip(comparisons.items[rated.item].tolist(), rated.rating.tolist(), strict=True))
+        else:
+            pairs = comparisons.pairs()
+            sides = (comparisons.items[side].tolist() for side in (pairs.winner, pairs.loser))
+            answers = list(zip(*sides, strict=True))
+        return Person(self, U, answers, met)
+
+    def _newcomers(self, comparisons: Comparisons) -> tuple[FloatArray, Rows]:
+        """The vectors of newcomers, and what they met."""
+        popularity = np.bincount(self.seen_[1], minlength=len(self.items_))
+        source, items = about_items(comparisons, self.item_vocabulary_, popularity)
+        start, met = source.met()
+        return self._solve_newcomers(source, items, threads(self.n_threads)), (start, items[met])
+
+    def _solve_newcomers(self, source: Source, items: Codes, n_threads: int) -> FloatArray:
+        """The vectors of the users of a source, the items of which are these: each a convex problem of its own."""
+        store = source.store
+        U = factor(store.n_users, self.rank_ + 1)
+        U[:, self.rank_] = 1.0
+        if not store.n_entries or not self.rank_:
+            return U
+        rule, ones, answers = self.user_rule_, np.ones(len(items), np.float32), np.empty(store.n_users)
+        core.comparisons_per_user(store, answers)
+        scaled = Scales(rule.ridge_shape(np.diff(store.start)), ones, rule.weight(answers))
+        problem = Problem(store, rank=self.rank_, loss=self.loss_, bias=True, scales=scaled, n_threads=n_threads)
         problem.V[:] = self.V_[items]
         problem.set_reg(self.reg_, 1.0)
         if self.prior_ is not None:
             parts, coefficients = self.prior_
-            problem.user_mean = factor(1, self.rank_ + 1)
-            problem.user_mean[:, : self.rank_] = person_features(parts, items) @ coefficients
+            mine = factor(len(items), parts.shape[1])
+            mine[:, : parts.shape[1]] = parts[items]
+            problem.user_mean = means(people_features(store, mine, n_threads), coefficients, n_threads)
             problem.U[:, : self.rank_] = problem.user_mean[:, : self.rank_]
         solve_users(problem)
         return problem.U
@@ -172,3 +234,20 @@ def solve_users(problem: Problem) -> None:
     for delta in smoothing.EXACT if smoothing.is_smoothed(problem) else (0.0,):
         problem.delta = delta
         problem.user_step(newton_steps=50, cg_steps=max(20, problem.rank), cg_tol=0.01, grad_tol=1e-5)
+
+
+def means(features: FloatArray, coefficients: FloatArray, n_threads: int) -> FloatArray:
+    """The prior means of people with given features, laid out as a factor is.
+
+    A row's bits are the same whatever other rows there are, which those of a product by BLAS are not.
+    """
+    rank, wide = coefficients.shape[1], factor(coefficients.shape[1], features.shape[1])
+    wide[:, : len(coefficients)] = coefficients.T
+    out, columns = factor(len(features), rank + 1), np.arange(rank, dtype=np.int32)
+    size = max(1, BLOCK // max(rank, 1))
+    for first in range(0, len(features), size):
+        rows = np.arange(first, min(first + size, len(features)), dtype=np.int32)
+        products = np.empty(len(rows) * rank, np.float32)
+        core.score_pairs(features, np.repeat(rows, rank), wide, np.tile(columns, len(rows)), products, n_threads)
+        out[rows, :rank] = products.reshape(len(rows), rank)
+    return out

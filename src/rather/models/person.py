@@ -20,13 +20,13 @@ class Person:
     Attributes
     ----------
     factors : array of shape (rank,)
-    answers : list of (winner, loser)
+    answers : list of (winner, loser), or of (item, rating)
     """
 
-    def __init__(self, model: FactorModel, u: FloatArray, answers: list[tuple[Any, Any]]) -> None:
+    def __init__(self, model: FactorModel, u: FloatArray, answers: list[tuple[Any, Any]], met: Codes) -> None:
         self.model = model._frozen()  # the state they came from, whatever is fitted later
         self.answers = answers
-        self._u = u
+        self._u, self._met = u, met  # the items in the answers
 
     def __repr__(self) -> str:
         return f"Person: {len(self.answers)} answers"
@@ -44,13 +44,9 @@ class Person:
         a, b = self.score(left), self.score(right)
         if len(a) != 1 or len(b) != 1:
             raise InputError(f"probability compares one item with one, not {len(a)} with {len(b)}")
-        met = set(self._met().tolist())
+        met = set(self._met.tolist())
         unmet = sum(int(self.model._item_codes(item)[0]) not in met for item in (left, right))
         return float(self.model._calibrated()._slope.found.probability(a[0] - b[0], len(met), unmet))
-
-    def _met(self) -> Codes:
-        """The items in the answers."""
-        return self.model.item_vocabulary_.codes(as_ids([item for pair in self.answers for item in pair], "answers"))
 
     def rank(self, items: Any = None) -> Table:
         """All items, or only some, best first: columns item, score, rank."""
@@ -66,8 +62,7 @@ class Person:
         one_of("by", by, ("interest", "score"))
         among = self.model._candidates(items)
         k = self.model._checked_k(k, len(among), "items")
-        gone = self._met()
-        seen = np.array([0, len(gone)], np.int64), gone
+        seen = np.array([0, len(self._met)], np.int64), self._met
         nobody, names = as_ids([], "the newcomer"), self.model.names_
         excluded, among = exclusions(
             for_one_person(exclude, names), nobody, among, people=self.model.user_vocabulary_,
@@ -79,7 +74,7 @@ class Person:
         model, rows = self.model, (self._u, self.model.V_)
         interest = getattr(model, "interest_", None)
         if shown and interest is not None:
-            met = np.unique(self._met())
+            met = np.unique(self._met)
             rows = interest.rows(self._u, model.V_, model.rank_ + 1, (np.array([0, len(met)]), met))
         one = np.zeros(1, np.int32)
         _, item, score, place = best_rows(rows[0], one, rows[1], k, excluded, items, threads(model.n_threads))

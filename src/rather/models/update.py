@@ -79,6 +79,8 @@ def updated(work: Any, new: Comparisons, old: Comparisons | None) -> bool:
 
 def earlier(last: Any, old: Comparisons | None) -> Comparisons:
     """The comparisons that a model was fitted to: its own, or those given."""
+    if last.__dict__.get("_are_newcomers"):
+        raise InputError("this is a model of newcomers to another; update the model that they came to")
     own: Comparisons | None = last._fitted_to
     if own is not None:
         if old is not None:

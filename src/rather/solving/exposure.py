@@ -64,11 +64,6 @@ class Exposure:
         return Priors(*(Prior(f, self.k, shape, STRENGTH, n_threads) for f, shape in made))
 
 
-def person_features(parts: FloatArray, items: Any) -> FloatArray:
-    """The features of someone who met the given items, once each: one row."""
-    return unit_rows(parts[items].sum(axis=0, keepdims=True, dtype=np.float64))
-
-
 def exposure_features(source: Source, *, wanted: bool | None, seed: int, n_threads: int) -> Exposure | None:
     """The features of the users and items of a source; None where they are not wanted.
 
