@@ -76,7 +76,12 @@ class Certified:
         reg predicts best.
         """
         self._require_fit()  # type: ignore[attr-defined]
-        if self._posed is None:
+        posed = self._posed or self._posed_again()
+        if posed is None:
             raise InputError(NO_DATA)
-        problem = self._posed.at(self)
-        return made_sure(self._proof or certify(problem), problem, self._posed.radius)
+        problem = posed.at(self)
+        return made_sure(self._proof or certify(problem), problem, posed.radius)
+
+    def _posed_again(self) -> Posed | None:
+        """The problem of a model that was read from a file with its comparisons."""
+        return None

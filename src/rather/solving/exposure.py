@@ -94,6 +94,17 @@ def followed(source: Source, right: FloatArray, k: int, n_threads: int) -> Expos
     return _from_items(source.store, entries, n_j, right, k, FOLLOWING, n_threads)
 
 
+def restored(source: Source, parts: FloatArray, n_threads: int) -> Exposure:
+    """The features of a source from what is kept of them, the parts of a person's."""
+    store, k = source.store, parts.shape[1]
+    entries, n_j = _entries(store, n_threads)
+    right, left = factor(store.n_items, k), factor(store.n_users, k)
+    right[:, :k] = parts * np.sqrt(n_j)[:, None]
+    core.user_products(store, entries, right, left, n_threads)
+    values = np.sqrt(np.square(left[:, :k], dtype=np.float64).sum(axis=0))
+    return _features(store, n_j, right, values, k, int((values > _edge(store)).sum()), n_threads)
+
+
 def carried(source: Source, before: Exposure, known: Codes, n_threads: int) -> Exposure:
     """The features of a source that has grown a little: the known items keep their singular vectors.
 
