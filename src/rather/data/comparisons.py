@@ -323,13 +323,17 @@ class Comparisons:
     def joined(self, new: Comparisons) -> tuple[Comparisons, Union]:
         """The same, and the codes in it of both sides' codes."""
         union = united((self.users, self.items), (new.users, new.items))
-        source = self.source.extended(new.source, union)
-        made = Comparisons(union.users.ids, union.items.ids, source, self.frame_kind, self.names)
+        return self.with_later(new.source, union), union
+
+    def with_later(self, source: Source, union: Union) -> Comparisons:
+        """These and those of a later source, as ids are united."""
+        joined = self.source.extended(source, union)
+        made = Comparisons(union.users.ids, union.items.ids, joined, self.frame_kind, self.names)
         if union.users.ids is self.users:
             made.user_vocabulary = self.user_vocabulary  # with what it has looked up
         if union.items.ids is self.items:
             made.item_vocabulary = self.item_vocabulary
-        return made, union
+        return made
 
     def _parts(self, parts: tuple[Source, Source]) -> tuple[Comparisons, Comparisons]:
         return self._with(parts[0]), self._with(parts[1])

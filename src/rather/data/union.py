@@ -77,10 +77,10 @@ class Union:
 
 def united(earlier: tuple[Ids, Ids], later: tuple[Ids, Ids]) -> Union:
     """The users and items of two sides, each (user ids, item ids) in sorted order."""
-    return Union(_sides(earlier[0], later[0], "user"), _sides(earlier[1], later[1], "item"))
+    return Union(sides(earlier[0], later[0], "user"), sides(earlier[1], later[1], "item"))
 
 
-def _sides(earlier: Ids, later: Ids, what: str) -> Sides:
+def sides(earlier: Ids, later: Ids, what: str) -> Sides:
     """Two sorted lists of ids as one, in time that goes with the longer one only for copying it."""
     if len(earlier) and len(later) and isinstance(earlier[0], str) != isinstance(later[0], str):
         kinds = {isinstance(ids[0], str): quoted(ids[0]) for ids in (earlier, later)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..data.comparisons import Comparisons
 from ..data.source import Source
 from ..errors import InputError, number, one_of
 from ..native import LOSSES, threads
@@ -13,6 +14,7 @@ from ..solving.exposure import Exposure, exposure_features, restored
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule, scales
 from ..solving.smoothing import ROUND_BY_ROUND
+from .additions import with_items
 from .certified import Certified, Posed
 from .estimator import Estimator
 from .newcomers import FoldInModel
@@ -65,6 +67,15 @@ class LowRank(Estimator, Certified, FoldInModel):
         bias_reg = usual * bias_scale if isinstance(self.bias, bool) else float(self.bias)
         problem.set_reg(reg, bias_reg)
         return problem
+
+    def add_items(self, comparisons: Comparisons) -> Any:
+        """Take in new items, from what people whom the model knows said about them; returns the model.
+
+        With everything else as it is, the vectors and biases of the new items are solved for: one convex problem, which
+        takes no longer than what was said about them. Comparisons of known items with one another say nothing here;
+        :meth:`AltSVM.update` learns from all of them, and takes in new people too.
+        """
+        return self._built_apart("add_items", lambda work: with_items(work, comparisons))
 
     def _posed_again(self) -> Posed | None:
         if self._fitted_to is None or "_are_newcomers" in self.__dict__:
