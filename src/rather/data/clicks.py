@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,9 @@ class AgainstUnseen(Levels):
     def of_users(self, users: Mask) -> Source:
         return clicked(self.n_users, self.n_items, self.clicks.take(users[self.clicks.user]), self.rule)
 
+    def kept(self) -> tuple[Any, dict[str, Any]] | None:
+        return self.clicks, {"kind": "clicks", **asdict(self.rule)}
+
     def extended(self, later: Source, union: Union) -> Source:
         return _with_later(self, later, union) or super().extended(later, union)
 
@@ -145,6 +148,9 @@ class DrawnPairs(Votes):
 
     def of_users(self, users: Mask) -> Source:
         return clicked(self.n_users, self.n_items, self.clicks.take(users[self.clicks.user]), self.rule)
+
+    def kept(self) -> tuple[Any, dict[str, Any]] | None:
+        return self.clicks, {"kind": "clicks", **asdict(self.rule)}
 
     def extended(self, later: Source, union: Union) -> Source:
         return _with_later(self, later, union) or super().extended(later, union)

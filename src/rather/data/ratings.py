@@ -116,6 +116,9 @@ class Rated(Levels):
     def of_users(self, users: Mask) -> Rated:
         return self._with(self.ratings.take(users[self.ratings.user]))
 
+    def kept(self) -> tuple[Any, dict[str, Any]] | None:
+        return self.levels, {"kind": "ratings"}
+
     def extended(self, later: Source, union: Union) -> Source:
         """A later rating of the same item by the same user takes the earlier one's place."""
         if type(later) is not type(self):
@@ -156,6 +159,9 @@ class LargestGaps(Votes):
 
     def of_users(self, users: Mask) -> Source:
         return LargestGaps(self.rated.of_users(users), self.seed)
+
+    def kept(self) -> tuple[Any, dict[str, Any]] | None:
+        return self.rated.levels, {"kind": "largest gaps", "seed": int(self.seed)}
 
     def extended(self, later: Source, union: Union) -> Source:
         if type(later) is not LargestGaps:

@@ -147,6 +147,10 @@ class Source(ABC):
         """
         return self, codes
 
+    def kept(self) -> tuple[Any, dict[str, Any]] | None:
+        """The rows these are made of, and how (with a "kind"; see ``models.kept``), for a file; None if they cannot."""
+        return None
+
     # -- more of it ---------------------------------------------------------------------------------------------
 
     def extended(self, later: Source, union: Union) -> Source:

@@ -76,6 +76,9 @@ class Votes(Source):
         kept = sampled_pairs(self._pairs, self._groups(self._every()), per_user, self.n_users, rng)
         return Votes(self.n_users, self.n_items, kept, self.implied)
 
+    def kept(self) -> tuple[Any, dict[str, Any]] | None:
+        return (self._pairs, {"kind": "votes", "implied": self.implied}) if type(self) is Votes else None
+
     def extended(self, later: Source, union: Union) -> Source:
         if type(later) is not Votes or type(self) is not Votes or later.implied != self.implied:
             return super().extended(later, union)

@@ -81,7 +81,7 @@ def _occurs(met: Codes, compared: Codes, n: int) -> Any:
 
 def _solved(last: Any, source: Source, users: Codes, known: Codes, fresh: Any) -> FloatArray:
     """The rows of V of the fresh items of a source."""
-    if type(source) is Votes:  # of which those about known items alone say nothing here
+    if source.written:  # of which those about known items alone say nothing here
         pairs = source.pairs()
         source = Votes(*(len(users), len(known)), pairs.take(fresh[pairs.winner] | fresh[pairs.loser]), source.implied)
     store, n_threads = source.store, threads(last.n_threads)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from .. import memory
-from ..data.clicks import AgainstUnseen, ClickRule, DrawnPairs, clicked, usual_unseen
+from ..data.clicks import ClickRule, clicked, usual_unseen
 from ..data.comparisons import Comparisons
 from ..data.ids import Vocabulary
 from ..data.ratings import LargestGaps, Rated
@@ -35,18 +35,10 @@ def packed(comparisons: Comparisons | None) -> tuple[dict[str, Any], dict[str, A
     """The columns of comparisons as tensors, and what else is to be said of them."""
     if comparisons is None:
         raise InputError(NONE_TO_SAVE)
-    source: Any = comparisons.source
-    rows: Any = source.ratings
-    if type(source) is Votes:
-        about, rows = {"kind": "votes", "implied": source.implied}, source.pairs()
-    elif type(source) is Rated:
-        about = {"kind": "ratings"}
-    elif type(source) is LargestGaps:
-        about = {"kind": "largest gaps", "seed": int(source.seed)}
-    elif type(source) in (AgainstUnseen, DrawnPairs):
-        about, rows = {"kind": "clicks", **asdict(source.rule)}, source.clicks
-    else:
-        raise InputError(f"comparisons of the kind {type(source).__name__} cannot be saved with a model")
+    kept = comparisons.source.kept()
+    if kept is None:
+        raise InputError(f"{type(comparisons.source).__name__} does not say what a file must hold of it")
+    rows, about = kept
     columns = ((field.name, getattr(rows, field.name)) for field in fields(rows))
     return {f"{PREFIX}{name}": column for name, column in columns if column is not None}, about
 

@@ -45,6 +45,7 @@ def updated(work: Any, new: Comparisons, old: Comparisons | None) -> bool:
     work.set_params(**{name: decided[name] for name in DECIDED if name in decided})
     work._fitted_with = {**work.get_params(), **{name: value for name, value in decided.items() if name == "rank"}}
     work._fitted_with.pop("callback", None)
+    work._check_params()
     comparisons, union = known.joined(new)
     source = comparisons.source
     work._reg_factors = _factors(work, last, known.source)
