@@ -80,7 +80,7 @@ class Certified:
         if posed is None:
             raise InputError(NO_DATA)
         problem = posed.at(self)
-        return made_sure(self._proof or certify(problem), problem, posed.radius)
+        return made_sure(self._proof or certify(problem, posed.radius), problem, posed.radius)
 
     def _posed_again(self) -> Posed | None:
         """The problem of a model that was read from a file with its comparisons."""

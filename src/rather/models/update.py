@@ -26,7 +26,7 @@ from ..solving.smoothing import ROUND_BY_ROUND
 from .rounds import run_rounds
 
 DECIDED = ("reg", "loss", "bias", "item_power", "user_power", "balance", "exposure", "seed")  # by the fit, not since
-GROWTH = 1.05  # times as many (user, item) entries, and singular vectors follow
+GROWTH = 1.05  # times as many votes or ratings, and singular vectors follow
 NEAR = 6.0  # times the tolerance of a fit: of what newer data bring, one round leaves less than a sixth
 NO_COMPARISONS = (
     "updating needs the comparisons that the model was fitted to, and it was read from a file without them; give them "
@@ -51,9 +51,9 @@ def updated(work: Any, new: Comparisons, old: Comparisons | None) -> bool:
     work._reg_factors = _factors(work, last, known.source)
     scaled, work.user_rule_ = work._scales(source)
     work._spectra_at = at = _spectra_at(last, known.source)
-    due = source.store.n_entries >= GROWTH * at
+    due = _size(source) >= GROWTH * at
     if due:
-        work._spectra_at = source.store.n_entries
+        work._spectra_at = _size(source)
     exposed = _exposure(work, last, known.source, source, union, due)
     problem = work._problem(source, scaled, exposed, last.rank_, *work._reg_factors)
     work.reg_, work.bias_reg_ = problem.reg, problem.bias_reg
@@ -111,11 +111,14 @@ def _factors(work: Any, last: Any, source: Source) -> tuple[float | None, float 
     return last.reg_ / reg if rules[0] else None, last.bias_reg_ / bias if rules[1] else None
 
 
-def _spectra_at(last: Any, source: Source) -> float:
-    """How many entries there were when singular vectors were last computed; none of a model that was read."""
-    if last._posed is None:
-        return 0
-    return int(last.__dict__.get("_spectra_at", source.store.n_entries))
+def _size(source: Source) -> int:
+    """How many votes there are, or ratings or clicks."""
+    return len(source) if source.written else int(source.store.n_entries)
+
+
+def _spectra_at(last: Any, source: Source) -> int:
+    """The size of what singular vectors were last computed of; none is known of a model that was read."""
+    return 0 if last._posed is None else int(last.__dict__.get("_spectra_at", _size(source)))
 
 
 def _exposure(work: Any, last: Any, old: Source, source: Source, union: Union, due: bool) -> Exposure | None:
