@@ -81,6 +81,9 @@ def prepare(folder: Path) -> Shared:
     for model in fitted:
         model.save(path)
         models.append(Base(path.read_bytes(), *read_tensors(path, FORMAT, "model"), says=fingerprint(model)))
+    for model in growing():
+        model.save(path, comparisons=True)
+        models.append(Base(path.read_bytes(), *read_tensors(path, FORMAT, "model"), says=fingerprint(model)))
     for params in ({}, {"solver": "sdca"}, {"rank": "auto"}, {"loss": "hinge"}):
         path.unlink()
         usual: dict[str, Any] = {"rank": 2, "max_iter": 2, "tol": 0.0, "n_threads": 1, "checkpoint": path}
@@ -91,6 +94,23 @@ def prepare(folder: Path) -> Shared:
     csv, parquet = tables.samples()
     limit_memory(MEMORY)
     return Shared(folder, models, checkpoints, votes, csv, parquet)
+
+
+def growing() -> list[Any]:
+    """Models that are saved with their comparisons, of every kind."""
+    rated, clicks = small_data("ratings"), small_data("clicks")
+    r, c = rated.ratings, clicks.clicks
+    assert r is not None and c is not None
+    stars = {"user": rated.users[r.user], "item": rated.items[r.item], "rating": r.rating}
+    clicked = {"user": clicks.users[c.user], "item": clicks.items[c.item]}
+    menus = {"user": ["a"] * 3 + ["b"] * 3, "menu": [1] * 6, "item": list("xyz") * 2, "chosen": [1, 0, 0, 0, 1, 0]}
+    weighed = {"user": ["a", "b", "a"], "winner": list("xyz"), "loser": list("yzx"), "weight": [1, 2, 3]}
+    every = (
+        rated, clicks, small_data("votes"), Comparisons.from_ratings(stars, keep="largest-gap"),
+        Comparisons.from_clicks(clicked, per_user=3), Comparisons.from_menus(menus),
+        Comparisons.from_frame(weighed, weight="weight"),
+    )  # fmt: skip
+    return [AltSVM(rank=2, reg=2.0, max_iter=2, n_threads=1).fit(data) for data in every]
 
 
 def case(shared: Shared, rng: random.Random, count: Counter[str]) -> None:
@@ -162,7 +182,13 @@ def _hostile_model(shared: Shared, rng: random.Random, count: Counter[str]) -> N
         model.n_threads = 1
     try:
         check_sound(model)
-        model.save(path)
+        if model._fitted_to is not None and isinstance(model, AltSVM):
+            model.set_params(max_iter=2)
+            check_sound(model.update(model._fitted_to))
+            model.certificate()
+            model.save(path, comparisons=True)
+        else:
+            model.save(path)
         assert fingerprint(rather.load(path)) == fingerprint(model), "saved again, it is another"
         count["hostile models sound"] += 1
     except InputError as e:

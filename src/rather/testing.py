@@ -291,6 +291,32 @@ def newcomers(estimator: Any, comparisons: Comparisons) -> None:
         assert sorted(person.rank()["item"].tolist()) == sorted(model.items_.tolist())
         assert np.isfinite(person.score(model.items_)).all() and 0 <= person.probability(a, b) <= 1
         assert len(person.rank(items=[a, b])) == 2
+    many = model.fold_in_many({"user": ["x", "x", "y"], "winner": [a, c, b], "loser": [b, b, c]})
+    assert type(many) is type(model) and many.users_.tolist() == ["x", "y"]
+    assert (many.score("x", model.items_) == person.score(model.items_)).all(), "at once they are others than alone"
+    assert many.recommend(["x", "y"], k=2)["user"].tolist() == ["x", "x", "y", "y"]
+
+
+def updates(estimator: Any, comparisons: Comparisons) -> None:
+    """A model takes in newer comparisons, with their new people and items; or it refuses and is as it was."""
+    model = estimator.fit(comparisons)
+    r, c = comparisons.ratings, comparisons.clicks
+    if comparisons.source.name == "":
+        new = Comparisons.from_frame({"user": ["zoe"], "winner": ["new"], "loser": [model.items_[0]]})
+    elif c is None and r is not None:
+        table = {"user": ["zoe", "zoe"], "item": ["new", model.items_[0]], "rating": [STARS, 1]}
+        new = Comparisons.from_ratings(table)
+    else:
+        new = Comparisons.from_clicks({"user": ["zoe"], "item": ["new"]}, more=True)
+    before = model.score(model.users_[0], model.items_)
+    try:
+        assert model.update(new) is model, "update does not return the model"
+    except InputError:
+        assert (model.score(model.users_[0], model.items_) == before).all(), "a refused update changed the model"
+        return
+    assert model.users_.tolist() == sorted([*comparisons.users, "zoe"])
+    assert model.items_.tolist() == sorted([*comparisons.items, "new"])
+    assert np.isfinite(model.score("zoe", model.items_)).all() and len(model.recommend("zoe", k=3)) == 3
 
 
 def history(estimator: Any, comparisons: Comparisons) -> None:
@@ -311,5 +337,5 @@ def history(estimator: Any, comparisons: Comparisons) -> None:
     assert all({"seconds", "objective", "gap"} <= set(record) for record in told) and not estimator.interrupted_
 
 
-OF_MODELS = (lists, questions, strangers, probabilities, files, copies, newcomers, history)
+OF_MODELS = (lists, questions, strangers, probabilities, files, copies, newcomers, updates, history)
 CLAIMS: tuple[Claim, ...] = (parameters, fitting, scores, seed, learning, refusals, *OF_MODELS)

@@ -55,11 +55,11 @@ def fit(options: argparse.Namespace) -> Answer:
         model.fit(comparisons)
     history = getattr(model, "history_", [])  # of those that have rounds
     if model.slope_ is None:
-        model.save(places[-1])  # before it is found how sure to be, which takes about another fit
+        model.save(places[-1], options.updatable)  # before it is found how sure to be, which takes about another fit
         try:
             if history and model.interrupted_:
                 raise KeyboardInterrupt
-            model.calibrate().save(options.out)
+            model.calibrate().save(options.out, options.updatable)
         except KeyboardInterrupt:
             kept = f" ({options.out} is as it was)" if len(places) > 1 else ""
             resume = "run the same command to go on" if options.checkpoint else "--checkpoint would let it go on"
@@ -68,7 +68,7 @@ def fit(options: argparse.Namespace) -> Answer:
                 f"without probabilities; {resume}"
             ) from None
     else:
-        model.save(options.out)
+        model.save(options.out, options.updatable)
     for place in places[1:]:
         Path(place).unlink(missing_ok=True)
     return source.about | {

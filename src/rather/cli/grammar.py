@@ -19,6 +19,7 @@ from .reproduce import paper
 from .sets import data, simulate
 from .split import MIN_TEST, PER_USER, SHARE_BY_TIME, split
 from .strangers import add_unknown
+from .update import update
 
 if TYPE_CHECKING:
     from .answer import Answer
@@ -64,6 +65,14 @@ def grammar() -> Parser:
             "learn a model from votes, ratings, menus, rankings or clicks",
             "votes.csv --out model.rather",
             "[options] FILE --out MODEL",
+        )
+    )
+    _update(
+        command(
+            update,
+            "take newer data into a model that 'rather fit --updatable' saved",
+            "model.rather today.csv",
+            "[options] MODEL FILE [--old FILE] [--out MODEL]",
         )
     )
     _split(
@@ -129,10 +138,10 @@ def _fit(parser: Parser) -> None:
         help="file to save the model to; replaces a model once whole, till then MODEL.partial",
     )
     add_force(parser)
-    parser.add_argument("--keep", choices=("all", "largest-gap"), help="which pairs of ratings to use (all)")
-    parser.add_argument("--unseen", type=int, metavar="N", help="items to compare clicks with (1/4, at most 1000)")
-    parser.add_argument("--per-user", type=int, metavar="N", help="or: pairs to draw of a click and another item")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.add_argument(
+        "--updatable", action="store_true", help="keep the comparisons in the model file, for 'rather update'"
+    )
+    _add_settings(parser)
     model = parser.add_argument_group("model", "an option that a model does not have is refused; defaults are AltSVM's")
     model.add_argument(
         "--model",
@@ -172,6 +181,26 @@ def _fit(parser: Parser) -> None:
     model.add_argument(
         "--checkpoint", metavar="PATH", help="rewritten every round; a fit that was stopped goes on from it"
     )
+
+
+def _add_settings(parser: Parser) -> None:
+    parser.add_argument("--keep", choices=("all", "largest-gap"), help="which pairs of ratings to use (all)")
+    parser.add_argument("--unseen", type=int, metavar="N", help="items to compare clicks with (1/4, at most 1000)")
+    parser.add_argument("--per-user", type=int, metavar="N", help="or: pairs to draw of a click and another item")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+
+
+def _update(parser: Parser) -> None:
+    _add_model(parser)
+    add_file(parser)
+    parser.add_argument(
+        "--old", metavar="FILE", help="what the model was fitted to, if its file does not hold it (--updatable)"
+    )
+    parser.add_argument("--out", "-o", metavar="MODEL", help="file to save to (MODEL itself, replaced once whole)")
+    add_force(parser)
+    parser.add_argument("--updatable", action="store_true", help="keep the comparisons in the file (if MODEL does)")
+    _add_settings(parser)
+    parser.add_argument("--threads", dest="n_threads", type=int, metavar="N", help="(as the model was fitted)")
 
 
 def _split(parser: Parser) -> None:

@@ -22,6 +22,11 @@ _CALLS = {
     r"ask for a 'dict' instead": "write a .csv file instead",
     r"^the (delimiter|encoding) is": r"--\1 is",
     r"or fit (AltSVM)": r"or give --model \1",
+    r"give them as old=\.\.\., or save models with comparisons=True": "give them with --old, or fit with --updatable",
+    r"^old is": "--old is",
+    r"leave old out": "leave --old out",
+    r"fit it again, to old\.extended\(new\)": "fit it again, to all of the data",
+    r"comparisons=False": "without --updatable",
 }
 
 

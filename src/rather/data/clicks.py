@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..native import core, threads
+from .ids import Codes
 from .ratings import Levels
 from .rows import Clicks, Mask, Pairs, Ratings, row_starts, share_of_each_row, some
 from .source import Source
+from .union import Union
 from .votes import Votes
 
 MOST_UNSEEN = 1000  # if the number is not given: with that or a quarter, held-out clicks came out best for their cost
@@ -31,6 +33,10 @@ class ClickRule:
     per_user: int | None
     unseen: int | None
     seed: int
+
+
+def usual_unseen(n_items: int) -> int:
+    return min(MOST_UNSEEN, -(-n_items // 4))
 
 
 def clicked(n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, seen: Clicks | None = None) -> Source:
@@ -53,7 +59,7 @@ class AgainstUnseen(Levels):
     ) -> None:
         self.clicks: Clicks = clicks
         self.rule = rule
-        self.unseen = rule.unseen or min(MOST_UNSEEN, -(-n_items // 4))
+        self.unseen = rule.unseen or usual_unseen(n_items)
         super().__init__(n_users, n_items, levels or _drawn_levels(n_users, n_items, clicks, seen, self.unseen, rule))
 
     @property
@@ -83,6 +89,15 @@ class AgainstUnseen(Levels):
 
     def of_users(self, users: Mask) -> Source:
         return clicked(self.n_users, self.n_items, self.clicks.take(users[self.clicks.user]), self.rule)
+
+    def kept(self) -> tuple[Any, dict[str, Any]] | None:
+        return self.clicks, {"kind": "clicks", **asdict(self.rule)}
+
+    def extended(self, later: Source, union: Union) -> Source:
+        return _with_later(self, later, union) or super().extended(later, union)
+
+    def among(self, codes: Codes, popularity: Any) -> tuple[Source, Codes]:
+        return _drawn_among(self, codes, popularity)
 
     def split_pairs(self, share: float, rng: np.random.Generator, users: Mask | None) -> tuple[Source, Source]:
         """A click's comparisons go together: none is written."""
@@ -134,6 +149,15 @@ class DrawnPairs(Votes):
     def of_users(self, users: Mask) -> Source:
         return clicked(self.n_users, self.n_items, self.clicks.take(users[self.clicks.user]), self.rule)
 
+    def kept(self) -> tuple[Any, dict[str, Any]] | None:
+        return self.clicks, {"kind": "clicks", **asdict(self.rule)}
+
+    def extended(self, later: Source, union: Union) -> Source:
+        return _with_later(self, later, union) or super().extended(later, union)
+
+    def among(self, codes: Codes, popularity: Any) -> tuple[Source, Codes]:
+        return _drawn_among(self, codes, popularity)
+
     def _without(self, held: Mask) -> Source:
         """The rest, with the clicks that made none of the held-out comparisons."""
         click = self.clicks.user.astype(np.int64) * self.n_items + self.clicks.item
@@ -160,6 +184,28 @@ def _split_clicks(
     return clicked(*size, clicks.take(~held), rule), clicked(*size, clicks.take(held), other, seen=clicks)
 
 
+def _with_later(earlier: Any, later: Any, union: Union) -> Source | None:
+    """The clicks of both, drawn against anew by the earlier ones' rule; None where the later ones' is another."""
+    if type(later) is not type(earlier) or replace(later.rule, seed=earlier.rule.seed) != earlier.rule:
+        return None
+    return clicked(*union.size, union.latest(earlier.clicks, later.clicks), earlier.rule)
+
+
+def _drawn_among(of: Any, codes: Codes, popularity: Any) -> tuple[Source, Codes]:
+    """Newcomers' clicks, drawn against all items of a model by how popular they are there."""
+    n, items = len(popularity), codes[of.clicks.item]
+    order = np.lexsort((items, of.clicks.user))
+    clicks = Clicks(of.clicks.user[order], items[order])
+    source: Source
+    if isinstance(of, DrawnPairs):
+        source = DrawnPairs(of.n_users, n, clicks, of.rule, clicks)
+    else:
+        unseen = of.rule.unseen or usual_unseen(n)
+        levels = _drawn_levels(of.n_users, n, clicks, clicks, unseen, of.rule, popularity)
+        source = AgainstUnseen(of.n_users, n, clicks, of.rule, clicks, levels)
+    return source, np.arange(n, dtype=np.int32)
+
+
 def _drawn_pairs(n_users: int, n_items: int, clicks: Clicks, seen: Clicks, rule: ClickRule) -> Pairs:
     assert rule.per_user is not None
     n = n_users * rule.per_user
@@ -172,12 +218,15 @@ def _drawn_pairs(n_users: int, n_items: int, clicks: Clicks, seen: Clicks, rule:
     return pairs.take(winner >= 0) if (winner < 0).any() else pairs
 
 
-def _drawn_levels(n_users: int, n_items: int, clicks: Clicks, seen: Clicks, unseen: int, rule: ClickRule) -> Ratings:
+def _drawn_levels(
+    n_users: int, n_items: int, clicks: Clicks, seen: Clicks, unseen: int, rule: ClickRule, popularity: Any = None
+) -> Ratings:
     n_clicks, n_seen = (np.bincount(c.user, minlength=n_users).astype(np.int64) for c in (clicks, seen))
     wanted = np.where(n_clicks > 0, np.minimum(unseen, n_items - n_seen), 0)
     start = np.concatenate(([0], np.cumsum(wanted + n_clicks)))
     item, rating = np.empty(start[-1], np.int32), np.zeros(start[-1])
-    popularity = np.bincount(seen.item, minlength=n_items)
+    if popularity is None:
+        popularity = np.bincount(seen.item, minlength=n_items)
     core.sample_unseen(
         row_starts(seen.user, n_users), seen.item, np.maximum(popularity, 1.0) ** POPULARITY_POWER,
         wanted, start[:-1].copy(), rule.seed, item, threads(None),

@@ -14,6 +14,7 @@ from .ids import Ids, Vocabulary, read_only
 from .ratings import LargestGaps
 from .rows import Clicks, Mask, Pairs, Ratings, whole_ties
 from .source import Source
+from .union import Union, united
 
 
 class Comparisons:
@@ -154,6 +155,7 @@ class Comparisons:
         rating: str = "rating",
         keep: str = "all",
         seed: int = 0,
+        more: bool = False,
     ) -> Comparisons:
         """Ratings: a user prefers what they rated higher; equal ratings say nothing.
 
@@ -164,17 +166,25 @@ class Comparisons:
         keep : {"all", "largest-gap"}
             "all" non-tied pairs, which are never stored one by one; or "largest-gap": for a user with N ratings the N
             pairs whose ratings differ most (the paper's AltSVM-sub), ties at the cut drawn with ``seed``.
+        more : bool
+            Whether these are to be joined to earlier ones (:meth:`extended`): they need not compare anything alone.
         """
         one_of("keep", keep, ("all", "largest-gap"))
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
-        users, items, rated = readers.ratings(frame, user, item, rating)
+        users, items, rated = readers.ratings(frame, user, item, rating, alone=not more)
         source = LargestGaps(rated, seed) if keep == "largest-gap" else rated
         return cls._read(frame, (users, items, source), user=user, item=item, rating=rating)
 
     @classmethod
-    def from_rankings(cls, frame: Any, user: str = "user", item: str = "item", rank: str = "rank") -> Comparisons:
-        """Rankings: a user prefers what they ranked better (a smaller rank); equal ranks say nothing."""
-        return cls._read(frame, readers.ratings(frame, user, item, rank, "rank", better=-1), user=user, item=item)
+    def from_rankings(
+        cls, frame: Any, user: str = "user", item: str = "item", rank: str = "rank", more: bool = False
+    ) -> Comparisons:
+        """Rankings: a user prefers what they ranked better (a smaller rank); equal ranks say nothing.
+
+        ``more`` is as in :meth:`from_ratings`.
+        """
+        read = readers.ratings(frame, user, item, rank, "rank", better=-1, alone=not more)
+        return cls._read(frame, read, user=user, item=item)
 
     @classmethod
     def from_menus(
@@ -196,6 +206,7 @@ class Comparisons:
         per_user: int | None = None,
         seed: int = 0,
         unseen: int | None = None,
+        more: bool = False,
     ) -> Comparisons:
         """Clicks (or plays, purchases): a user prefers what they clicked to what they did not.
 
@@ -213,6 +224,8 @@ class Comparisons:
         unseen : int, optional
             Every clicked item is compared with as many items that the user did not click, popular ones drawn more
             often; None: a quarter of all items, at most 1000. These comparisons are never stored one by one.
+        more : bool
+            As in :meth:`from_ratings`.
         """
         for name, value in (("per_user", per_user), ("unseen", unseen)):
             if value is not None:
@@ -220,7 +233,7 @@ class Comparisons:
         if per_user is not None and unseen is not None:
             raise InputError("per_user and unseen are two ways to draw from clicks; give one of them")
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
-        read = readers.clicks(frame, user, item, ClickRule(per_user, unseen, seed))
+        read = readers.clicks(frame, user, item, ClickRule(per_user, unseen, seed), alone=not more)
         return cls._read(frame, read, user=user, item=item)
 
     # -- what is in it ------------------------------------------------------------------------------------------
@@ -339,6 +352,40 @@ class Comparisons:
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
         return self._with(self.source.sample(per_user, np.random.default_rng(seed)))
 
+    # -- more of them -------------------------------------------------------------------------------------------
+
+    def extended(self, new: Comparisons) -> Comparisons:
+        """These and newer comparisons of the same kind, which may have users and items of their own.
+
+        Votes and menus are added to votes. A newer rating, or place in a ranking, takes the place of an earlier one of
+        the same item by the same user. Clicks must have been made by the same rule, and are drawn against anew.
+
+        Examples
+        --------
+        >>> from rather import Comparisons
+        >>> old = Comparisons.from_frame({"user": ["ann", "bob"], "winner": ["A", "C"], "loser": ["B", "A"]})
+        >>> old.extended(Comparisons.from_frame({"user": ["cat"], "winner": ["D"], "loser": ["A"]}))
+        Comparisons: 3 comparisons by 3 users over 4 items
+        """
+        if not isinstance(new, Comparisons):
+            raise InputError(f"extended was given a {type(new).__name__}; it takes Comparisons")
+        return self.joined(new)[0]
+
+    def joined(self, new: Comparisons) -> tuple[Comparisons, Union]:
+        """The same, and the codes in it of both sides' codes."""
+        union = united((self.users, self.items), (new.users, new.items))
+        return self.with_later(new.source, union), union
+
+    def with_later(self, source: Source, union: Union) -> Comparisons:
+        """These and those of a later source, as ids are united."""
+        joined = self.source.extended(source, union)
+        made = Comparisons(union.users.ids, union.items.ids, joined, self.frame_kind, self.names)
+        if union.users.ids is self.users:
+            made.user_vocabulary = self.user_vocabulary  # with what it has looked up
+        if union.items.ids is self.items:
+            made.item_vocabulary = self.item_vocabulary
+        return made
+
     def _parts(self, parts: tuple[Source, Source]) -> tuple[Comparisons, Comparisons]:
         return self._with(parts[0]), self._with(parts[1])
 
@@ -352,6 +399,8 @@ def as_comparisons(X: Any, y: Any) -> Comparisons:
     if isinstance(X, Comparisons):
         if y is not None:
             raise InputError("y goes with integer triples X; comparisons already say who won")
+        if not len(X):
+            raise InputError("there is nothing to compare: these are to be joined to earlier ones (extended, update)")
         return X
     if y is None and not isinstance(X, np.ndarray):
         raise InputError(

@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..native import core, threads
 from .rows import Mask, Pairs, Ratings, row_starts, share_of_each_row
 from .source import NO_GAPS, Counts, Scores, Source
+from .union import Union
 from .votes import Votes
 
 BYTES_A_PAIR = 64  # while it is written down
@@ -115,6 +116,15 @@ class Rated(Levels):
     def of_users(self, users: Mask) -> Rated:
         return self._with(self.ratings.take(users[self.ratings.user]))
 
+    def kept(self) -> tuple[Any, dict[str, Any]] | None:
+        return self.levels, {"kind": "ratings"}
+
+    def extended(self, later: Source, union: Union) -> Source:
+        """A later rating of the same item by the same user takes the earlier one's place."""
+        if type(later) is not type(self):
+            return super().extended(later, union)
+        return Rated(*union.size, union.latest(self.levels, later.levels))
+
     def _with(self, ratings: Ratings) -> Rated:
         return Rated(self.n_users, self.n_items, ratings)
 
@@ -149,6 +159,16 @@ class LargestGaps(Votes):
 
     def of_users(self, users: Mask) -> Source:
         return LargestGaps(self.rated.of_users(users), self.seed)
+
+    def kept(self) -> tuple[Any, dict[str, Any]] | None:
+        return self.rated.levels, {"kind": "largest gaps", "seed": int(self.seed)}
+
+    def extended(self, later: Source, union: Union) -> Source:
+        if type(later) is not LargestGaps:
+            return super().extended(later, union)
+        rated = self.rated.extended(later.rated, union)
+        assert isinstance(rated, Rated)
+        return LargestGaps(rated, self.seed)
 
 
 def _pairs_at(r: Ratings, winner: Any, loser: Any) -> Pairs:

@@ -258,9 +258,12 @@ def signs(y: Any, n: int) -> Any:
 
 
 def ratings(
-    frame: Any, user: str, item: str, rating: str, what: str = "rating", better: int = 1
+    frame: Any, user: str, item: str, rating: str, what: str = "rating", better: int = 1, alone: bool = True
 ) -> tuple[Ids, Ids, Rated]:
-    """One row per rating; with ``better=-1`` smaller ones are better, as in a ranking."""
+    """One row per rating; with ``better=-1`` smaller ones are better, as in a ranking.
+
+    ``alone``: whether they must compare something by themselves.
+    """
     got = frames.columns(frame, {"user": user, "item": item, what: rating})
     users, u, items, j = users_and_items(got, user, item)
     values = frames.numbers(got[what], f"the {what} (column {rating!r})")
@@ -274,7 +277,8 @@ def ratings(
         raise InputError(f"there are no {what}s: the table has no rows")
     order = once_each(users, u, items, j)
     rated = Rated(len(users), len(items), Ratings(u[order], j[order], better * values[order]))
-    _some(rated, f"no user {'rated' if what == 'rating' else 'ranked'} two items differently")
+    if alone:
+        _some(rated, f"no user {'rated' if what == 'rating' else 'ranked'} two items differently")
     return users, items, rated
 
 
@@ -311,7 +315,7 @@ def menus(frame: Any, user: str, menu: str, item: str, chosen: str) -> Read:
     return users, items, _some(source, "no menu has both a chosen item and one that was not")
 
 
-def clicks(frame: Any, user: str, item: str, rule: ClickRule) -> Read:
+def clicks(frame: Any, user: str, item: str, rule: ClickRule, alone: bool = True) -> Read:
     """One row per click; repeated ones count once."""
     got = frames.columns(frame, {"user": user, "item": item})
     users, u, items, j = users_and_items(got, user, item)
@@ -320,7 +324,8 @@ def clicks(frame: Any, user: str, item: str, rule: ClickRule) -> Read:
     key = np.sort(u.astype(np.int64) * len(items) + j)  # not np.unique, which hashes: several times slower
     key = key[np.r_[True, key[1:] != key[:-1]]]
     table = Clicks((key // len(items)).astype(np.int32), (key % len(items)).astype(np.int32))
-    return users, items, _some(clicked(len(users), len(items), table, rule), "every user clicked every item")
+    source = clicked(len(users), len(items), table, rule)
+    return users, items, _some(source, "every user clicked every item") if alone else source
 
 
 def _some(source: Source, why_not: str) -> Source:

@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from .ids import Codes
 from .rows import Clicks, Mask, Pairs, Ratings
+from .union import Union
 
 Scores = Callable[[Any, Any], Any]  # from (user codes, item codes) to scores
 Counts = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
@@ -140,3 +142,23 @@ class Source(ABC):
     @abstractmethod
     def sample(self, per_user: int, rng: np.random.Generator) -> Source:
         """At most ``per_user`` answers of every user, drawn at random."""
+
+    def among(self, codes: Codes, popularity: Any) -> tuple[Source, Codes]:
+        """The same as a model's newcomers said it, and the model's codes of its items, from those of these items.
+
+        ``popularity`` counts the users who met each of the model's items.
+        """
+        return self, codes
+
+    def kept(self) -> tuple[Any, dict[str, Any]] | None:
+        """The rows these are made of, and how (with a "kind"; see ``models.kept``), for a file; None if they cannot."""
+        return None
+
+    # -- more of it ---------------------------------------------------------------------------------------------
+
+    def extended(self, later: Source, union: Union) -> Source:
+        """What this and later data of the same kind say together; ``union`` are the users and items of both."""
+        mine, theirs = (source.name or "votes" for source in (self, later))
+        if mine == theirs:
+            raise InputError(f"the new {theirs} were made in another way than the earlier ones; make them alike")
+        raise InputError(f"{theirs} cannot be joined to {mine}: new comparisons must be of the earlier ones' kind")

@@ -12,6 +12,7 @@ from ..errors import InputError
 from ..native import core, threads
 from .rows import Mask, Pairs, random_places, some
 from .source import NO_GAPS, Counts, Scores, Source
+from .union import Union
 
 
 class Votes(Source):
@@ -86,6 +87,28 @@ class Votes(Source):
 
     def sample(self, per_user: int, rng: np.random.Generator) -> Source:
         return self._of(sampled_pairs(self._pairs, self._groups(self._every()), per_user, self.n_users, rng))
+
+    def kept(self) -> tuple[Any, dict[str, Any]] | None:
+        about = {"kind": "votes", "implied": self.implied, "effects": list(self.effects)}
+        return (self._pairs, about) if type(self) is Votes else None
+
+    def extended(self, later: Source, union: Union) -> Source:
+        if type(later) is not Votes or type(self) is not Votes or later.implied != self.implied:
+            return super().extended(later, union)
+        names = self.effects + tuple(name for name in later.effects if name not in self.effects)
+        pairs = union.voted(*(votes.with_effects(names)._pairs for votes in (self, later)))
+        return Votes(*union.size, pairs, self.implied, names)
+
+    def with_effects(self, names: tuple[str, ...]) -> Votes:
+        """The same with these effects in this order: 0 for those it has not, and without others."""
+        if names == self.effects:
+            return self
+        around = np.zeros((len(self), len(names)), np.float32)
+        for at, name in enumerate(names):
+            if self._pairs.around is not None and name in self.effects:
+                around[:, at] = self._pairs.around[:, self.effects.index(name)]
+        pairs = replace(self._pairs, around=around if names else None)
+        return Votes(self.n_users, self.n_items, pairs, self.implied, names)
 
     def _every(self) -> Mask:
         return np.ones(len(self), bool)

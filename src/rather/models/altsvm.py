@@ -26,6 +26,7 @@ from .lowrank import LowRank
 from .parameters import MOST_RANK, check_fit_params, check_rank
 from .rounds import run_rounds
 from .tuning import RANK, Choice, choose
+from .update import updated
 
 SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
 EXPOSED_TOL, AUTO_TOL = 1e-3, 0.01
@@ -229,6 +230,27 @@ class AltSVM(LowRank):
         first = type(self)(**{**self.get_params(), **quiet, "on_interrupt": "raise"}).fit(comparisons)
         return np.asarray(trusted(first._answering(comparisons.source).evidence), np.float32)
 
+    def update(self, comparisons: Comparisons, old: Comparisons | None = None) -> Any:
+        """Take in newer comparisons, which may have users and items of their own; returns the model.
+
+        It is then one of all the comparisons together (see :meth:`Comparisons.extended`), as a fit to all of them would
+        make it, in a fraction of the time. What was decided stays: the rank, how stiff it is (a ``reg`` or ``bias``
+        that is a rule follows the growing data), whether it learns from exposure, how sure it is. Factors begin where
+        they were, new ones at their prior means, and rounds go on while there is much to gain. After many updates, or
+        much more data, fit again: then all is decided anew.
+
+        Parameters
+        ----------
+        comparisons : Comparisons
+            Of the same kind as the earlier ones. Ratings or clicks too few to compare anything alone are made with
+            ``more=True``.
+        old : Comparisons, optional
+            What the model was fitted to; for one that was read from a file which has it not.
+
+        A refused or failing update leaves the model as it was. One that Ctrl-C ends keeps the rounds it has made.
+        """
+        return self._built_apart("update", lambda work: updated(work, comparisons, old))
+
     def _settled(self) -> dict[str, Any]:
         alone = {"checkpoint": None, "warm_start": False, "solver": "newton", "start": "spectral"}
         return {**super()._settled(), **alone, "rank": min(max(self.rank_, 1), MOST_RANK)}
@@ -284,10 +306,7 @@ class AltSVM(LowRank):
                 STARTS[self.start](problem, self.seed)
         self.loss_ = self.loss
         self._set_data(comparisons)
-        tol = self.tol
-        if tol is None:
-            usual = comparisons.source.tol if exposed is None else EXPOSED_TOL
-            tol = AUTO_TOL if self._rank == "auto" else usual
+        tol = AUTO_TOL if self._rank == "auto" and self.tol is None else self._usual_tol(comparisons.source, exposed)
         if isinstance(solver, Newton):
             solver.tightening.tol = tol
         self._take(solver, exposed)
@@ -305,6 +324,10 @@ class AltSVM(LowRank):
         title = f"AltSVM {self.solver}"
         keep = keep and partial(keep, solver)
         return run_rounds(self, one_round, began, tol=tol, title=title, history=history, keep=keep, finish=trim)
+
+    def _usual_tol(self, source: Source, exposed: Exposure | None) -> float:
+        usual = source.tol if exposed is None else EXPOSED_TOL
+        return usual if self.tol is None else float(self.tol)
 
     def _take(self, solver: Newton | Sdca | Growing, exposed: Exposure | None) -> None:
         """The factors that a solver has come to (of one that grows, the best so far), and what is known about them."""

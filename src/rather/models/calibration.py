@@ -65,6 +65,12 @@ class Calibration:
         """Of preferring, of a tie, and of the other one: three columns. ``reluctance`` is the person's own factor."""
         return np.asarray(outcomes(self.logit(margin, answers, unmet), self.tie * np.asarray(reluctance)), np.float32)
 
+    def told(self, margin: Any, answers: Any, unmet: Any, reluctance: Any) -> npt.NDArray[np.float32]:
+        """The probability, or where people tie those of the three outcomes."""
+        if not self.tie:
+            return self.probability(margin, answers, unmet)
+        return self.outcomes(margin, answers, unmet, reluctance)
+
     def logit(self, margin: Any, answers: Any, unmet: Any) -> Any:
         """The margin in log-odds."""
         known = (1 + np.asarray(answers, np.float64)) / (1 + self.typical)

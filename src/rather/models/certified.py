@@ -18,8 +18,8 @@ from .state import of_one_moment
 
 POLISH = 3  # steps on the effects
 NO_DATA = (
-    "a model that was read from a file has no certificate: that needs the comparisons it was fitted to; "
-    "ask for it after fit"
+    "a model that was read from a file, or is of newcomers, has no certificate: that needs the comparisons it was "
+    "fitted to; ask for it after fit"
 )
 
 
@@ -84,7 +84,12 @@ class Certified:
         reg predicts best.
         """
         self._require_fit()  # type: ignore[attr-defined]
-        if self._posed is None:
+        posed = self._posed or self._posed_again()
+        if posed is None:
             raise InputError(NO_DATA)
-        problem = self._posed.at(self)
-        return made_sure(self._proof or certify(problem), problem, self._posed.radius)
+        problem = posed.at(self)
+        return made_sure(self._proof or certify(problem, posed.radius), problem, posed.radius)
+
+    def _posed_again(self) -> Posed | None:
+        """The problem of a model that was read from a file with its comparisons."""
+        return None

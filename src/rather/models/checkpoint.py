@@ -16,11 +16,10 @@ from ..errors import FileError
 from .calibration import Calibration
 from .estimator import Estimator
 from .factors import LARGEST
-from .files import is_records
+from .files import LARGEST_RIDGE, is_records
 from .tensors import read_tensors, write_tensors
 
-FORMAT = "rather-checkpoint-4"
-LARGEST_RIDGE = 1e38  # in single precision
+FORMAT = "rather-checkpoint-5"
 FREE = {
     "max_iter",
     "tol",

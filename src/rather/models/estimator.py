@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,11 +64,26 @@ class Estimator(Model):
 
         A fit that is refused or fails leaves the model as it was. One that Ctrl-C ends keeps the rounds it has made.
         """
+
+        def fitted(work: Estimator) -> bool:
+            work._fitted_with = {name: value for name, value in work.get_params().items() if name != "callback"}
+            return work._fit(as_comparisons(comparisons, y))
+
+        return self._built_apart("fit", fitted)
+
+    def update(self, comparisons: Any, old: Any = None) -> Any:
+        """Take in newer comparisons; see :meth:`AltSVM.update`, which can."""
+        raise InputError(f"{type(self).__name__} cannot be updated; fit it again, to old.extended(new)")
+
+    def _built_apart(self, what: str, build: Callable[[Any], bool]) -> Any:
+        """Let a state be built on an unfitted copy, put it in place, and return the model.
+
+        ``build`` says whether it came to its end.
+        """
         before, work = self.__dict__, self._unfitted()
-        work._fitted_with = {name: value for name, value in work.get_params().items() if name != "callback"}
         try:
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # what comes of it is refused by name
-                done = work._fit(as_comparisons(comparisons, y))
+                done = build(work)
             if done:
                 self._adopt(work.__dict__)
         except BaseException as e:
@@ -76,7 +92,7 @@ class Estimator(Model):
             raise
         if not done:  # said only now: where warnings are errors, the rounds are kept all the same
             rounds = len(work._placed["history_"])
-            warnings.warn(f"fit interrupted after {rounds} rounds; the model is the best so far", stacklevel=2)
+            warnings.warn(f"{what} interrupted after {rounds} rounds; the model is the best so far", stacklevel=3)
         return self
 
     def _fit(self, comparisons: Comparisons) -> bool:

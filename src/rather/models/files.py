@@ -15,25 +15,30 @@ from ..data.ids import Ids, Vocabulary
 from ..errors import FileError
 from ..native import threads
 from .calibration import Calibration, Slope
+from .kept import packed, unpacked
 from .tensors import read_tensors, write_tensors
 
 FORMAT, UNCHECKED = "rather-model-2", "rather-model-1"
 SAVED_PARAMS = (str, int, float, bool, type(None))
+LARGEST_RIDGE = 1e38  # in single precision
 NAMED = ("user", "item")  # columns of results that may have the caller's own names
 NOT_SAVED = {"callback", "checkpoint"}  # a file must not decide what a later fit calls or overwrites
 
 
-def save_model(model: Any, path: str | Path) -> None:
+def save_model(model: Any, path: str | Path, comparisons: bool = False) -> None:
     """Write a fitted model; see :meth:`Model.save`."""
     fitted = {**model.get_params(), **model.__dict__.get("_fitted_with", {})}  # whatever set_params said since
     params = {k: v.item() if isinstance(v, np.generic) else v for k, v in fitted.items()}
     start, item = model.seen_
+    own = None if model.__dict__.get("_are_newcomers") else model._fitted_to
+    rows, said = packed(own) if comparisons else ({}, None)
     tensors = {
         **model._tensors(),
         "seen_start": np.asarray(start, np.int64),
         "seen_item": np.asarray(item, np.int32),
         **_pack_ids("users", model.users_),
         **_pack_ids("items", model.items_),
+        **rows,
     }
     about = {
         "class": type(model).__name__,
@@ -44,6 +49,7 @@ def save_model(model: Any, path: str | Path) -> None:
         "fitted": {name: getattr(model, name) for name in FITTED if hasattr(model, name)},
         "frame_kind": model.frame_kind_,
         "ids": {"users": _id_kind(model.users_), "items": _id_kind(model.items_)},
+        **({} if said is None else {"comparisons": said}),
     }
     write_tensors(path, FORMAT, tensors, {"about": json.dumps(about)})
 
@@ -72,6 +78,12 @@ def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
         for name, value in about["fitted"].items():
             setattr(state, name, value)
         sound = _is_sound(state, about["fitted"]) and state._restore(tensors, about)
+        if sound and "comparisons" in about:
+            state._fitted_to = unpacked(
+                tensors, about["comparisons"], state.user_vocabulary_, state.item_vocabulary_,
+                frame_kind=state.frame_kind_, names=state.names_,
+            )  # fmt: skip
+            sound = 0 < about["fitted"].get("bias_reg_", 1.0) < LARGEST_RIDGE
     except FileError:
         raise
     except (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as e:

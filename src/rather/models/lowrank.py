@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
+from ..data.comparisons import Comparisons
 from ..data.source import Source
 from ..errors import InputError, number, one_of
 from ..native import LOSSES, threads
 from ..solving import reg as scale_of
 from ..solving.effects import Around
-from ..solving.exposure import Exposure, exposure_features
+from ..solving.exposure import Exposure, exposure_features, restored
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule, scales
-from .certified import Certified
+from ..solving.smoothing import ROUND_BY_ROUND
+from .additions import with_items
+from .certified import Certified, Posed
 from .estimator import Estimator
 from .newcomers import FoldInModel
 from .parameters import allowed, check_bias, check_shape
-from .swayed import Swayed
 
 
-class LowRank(Estimator, Certified, Swayed, FoldInModel):
+class LowRank(Estimator, Certified, FoldInModel):
     """An estimator with the parameters that say what is minimised, whatever minimises it."""
 
     reg: float | str | None
@@ -70,6 +73,30 @@ class LowRank(Estimator, Certified, Swayed, FoldInModel):
         bias_reg = usual * bias_scale if isinstance(self.bias, bool) else float(self.bias)
         problem.set_reg(reg, bias_reg)
         return problem
+
+    def add_items(self, comparisons: Comparisons) -> Any:
+        """Take in new items, from what people whom the model knows said about them; returns the model.
+
+        With everything else as it is, the vectors and biases of the new items are solved for: one convex problem, which
+        takes no longer than what was said about them. Comparisons of known items with one another say nothing here;
+        :meth:`AltSVM.update` learns from all of them, and takes in new people too.
+        """
+        return self._built_apart("add_items", lambda work: with_items(work, comparisons))
+
+    def _posed_again(self) -> Posed | None:
+        if self._fitted_to is None or "_are_newcomers" in self.__dict__:
+            return None
+        self.set_params(**self._fitted_with)
+        source, n_threads, lam = self._fitted_to.source, threads(self.n_threads), getattr(self, "lam", None)
+        exposed = None if self.prior_ is None else restored(source, self.prior_[0], n_threads)
+        delta = ROUND_BY_ROUND[-1] if self.loss_ == "hinge" else 0.0
+        radius = None if lam is None else math.sqrt(lam * source.n_users * source.n_items)
+        scaled, _ = self._scales(source)
+        around = Around.of(source)
+        return Posed(
+            source, self.loss_, self.bias is not False, scaled, self.reg_, self.bias_reg_, delta, exposed, radius,
+            around, () if around is None else self._sway_of(source) * around.scale,
+        )  # fmt: skip
 
     def _settled(self) -> dict[str, Any]:
         bias = allowed(self.bias_reg_) if self.bias is not False else False

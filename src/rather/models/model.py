@@ -118,7 +118,7 @@ class Model(Stateful):
 
     def _state(self) -> dict[str, Any]:
         """The state that a fit has come to, with copies of what its next round will change and a slope of its own."""
-        return {**self.__dict__, "_slope": Slope()}
+        return {**self.__dict__, "_slope": Slope(self._slope.found)}
 
     def _is_fitted(self) -> bool:
         return "user_vocabulary_" in self.__dict__
@@ -359,15 +359,22 @@ class Model(Stateful):
     # -- files --------------------------------------------------------------------------------------------------
 
     @of_one_moment
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, comparisons: bool = False) -> None:
         """Write the model to a file, whole or not at all. :func:`rather.load` reads it back.
 
         Probabilities of the loaded model need ``slope_``: call :meth:`calibrate` before, if they will be asked for.
+
+        Parameters
+        ----------
+        path : path
+        comparisons : bool
+            Whether the file also holds the comparisons that the model was fitted to. Then what is loaded from it can do
+            all that the model can, :meth:`AltSVM.update` and :meth:`AltSVM.certificate` among it.
         """
         self._require_fit()
         if not hasattr(self, "get_params"):
             raise InputError(f"{type(self).__name__} is no estimator: a file could not say how to make it again")
-        save_model(self, path)
+        save_model(self, path, comparisons)
 
     # -- helpers ------------------------------------------------------------------------------------------------
 

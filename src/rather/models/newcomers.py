@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,22 +11,31 @@ import numpy as np
 from ..data import frames
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, as_ids, factorize
+from ..data.rows import Pairs, halved, whole_ties
+from ..data.source import Source
+from ..data.votes import Votes
 from ..errors import InputError
 from ..native import LOSSES, FloatArray, core, factor, threads
 from ..solving import smoothing
-from ..solving.exposure import Exposure, person_features
+from ..solving.effects import Around
+from ..solving.exposure import Exposure, people_features
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule
+from .answers import about_items, is_rated, is_table, of_people, ratings_of_one, votes_of_one
+from .calibration import Slope
 from .exclusions import Rows, select
-from .factors import LARGEST, FactorModel, best_rows
+from .factors import LARGEST, best_rows
 from .interest import LEAST, Interest
 from .person import Person
 from .state import of_one_moment
+from .swayed import Swayed
+from .ties import is_tied
 
+BLOCK = 2**22  # products at a time
 PRIOR = "exposure_parts", "exposure_coefficients"
 
 
-class FoldInModel(FactorModel):
+class FoldInModel(Swayed):
     """A factor model trained on a loss of comparisons, which a newcomer's answers can be measured by as well."""
 
     UNKNOWN_USER = "use fold_in(...) to add a person from a few answers"
@@ -45,48 +54,120 @@ class FoldInModel(FactorModel):
 
     @of_one_moment
     def fold_in(self, answers: Any) -> Person:
-        """A newcomer from a few answers, each (winner, loser) (or a table of them), without fitting again.
+        """A newcomer from a few answers, each (winner, loser) or (item, item, "tie"), without fitting again.
 
         One convex problem in the newcomer's vector alone, the same as a user has in ``fit``: with the items fixed,
-        minimise the loss of the answers plus the user's ridge. No answers give the global ranking.
+        minimise the loss of the answers plus the user's ridge. No answers give the global ranking. Tables are taken as
+        well, of winner and loser (and tie, side, weight, covariates) or of item and rating, and :class:`Comparisons` of
+        one user.
         """
         self._require_fit()
-        if isinstance(answers, Mapping) or hasattr(answers, "columns"):
+        if isinstance(answers, Comparisons):
+            return self._one(answers)
+        if is_table(answers) and is_rated(answers, self.names_):
+            return self._one(ratings_of_one(answers, self.names_))
+        if is_table(answers):
             check_answers(answers, "the table", "user")
-            got = frames.columns(answers, {"winner": "winner", "loser": "loser"})
-            answers = list(zip(*(as_ids(got[role], f"the {role}").tolist() for role in got), strict=True))
+            if len(frames.columns(answers, {"winner": "winner", "loser": "loser"})["winner"]):
+                return self._one(votes_of_one(answers, self.effects_.names))
+            answers = []
         if isinstance(answers, str) or not isinstance(answers, Iterable):
             raise InputError(f"the answers are {answers!r}; they must be a list of pairs (winner, loser)")
         pairs = [pair.tolist() if isinstance(pair, np.ndarray) else pair for pair in answers]
         for n, pair in enumerate(pairs):
-            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-                raise InputError(f"answer {n} is {pair!r}; it must be a pair (winner, loser)")
-        flat = self._item_codes([w for w, _ in pairs] + [x for _, x in pairs]) if pairs else np.empty(0, np.int32)
-        winner, loser = flat[: len(pairs)].copy(), flat[len(pairs) :].copy()
+            if isinstance(pair, str) or not isinstance(pair, Sequence) or not is_answer(pair):
+                raise InputError(f"answer {n} is {pair!r}; it must be a pair (winner, loser), or (item, item, 'tie')")
+        flat = self._item_codes([p[0] for p in pairs] + [p[1] for p in pairs]) if pairs else np.empty(0, np.int32)
+        winner, loser = flat[: len(pairs)], flat[len(pairs) :]
         same = np.flatnonzero(winner == loser)
         if len(same):
             raise InputError(f"answer {same[0]} compares item {pairs[same[0]][0]!r} with itself")
-        return Person(self, self._solve_newcomer(winner, loser), pairs)
+        # Only the items that occur matter: number them 0, 1, ...
+        items, codes = np.unique(flat, return_inverse=True)
+        w, x = codes.reshape(-1).astype(np.int32).reshape(2, -1)
+        said, tied = Pairs(np.zeros(len(w), np.int32), w, x), np.array([len(pair) == 3 for pair in pairs], bool)
+        return self._person(Votes(1, len(items), halved(said, tied) if tied.any() else said), items, pairs, 1)
 
-    def _solve_newcomer(self, winner: Codes, loser: Codes) -> FloatArray:
-        u = factor(1, self.rank_ + 1)
-        u[:, self.rank_] = 1.0
-        if not len(winner) or not self.rank_:
-            return u
-        # Only the items that occur matter: number them 0, 1, ... and take their rows of V.
-        items, codes = np.unique(np.concatenate((winner, loser)), return_inverse=True)
-        codes = codes.reshape(-1).astype(np.int32)
-        w, x = codes[: len(winner)].copy(), codes[len(winner) :].copy()
-        store = core.store_from_pairs(1, len(items), np.zeros(len(w), np.int32), w, x, None, None, 1)
-        rule, ones = self.user_rule_, np.ones(len(items), np.float32)
-        scaled = Scales(rule.ridge_shape(np.array([len(items)])), ones, rule.weight(np.array([len(w)])))
-        problem = Problem(store, rank=self.rank_, loss=self.loss_, bias=True, scales=scaled, n_threads=1)
+    @of_one_moment
+    def fold_in_many(self, answers: Any) -> Any:
+        """Many newcomers at once: a model of these people alone, over the same items, without fitting again.
+
+        Everybody's vector is that of :meth:`fold_in`. What comes back is a model of the same class, of which all can be
+        asked and which can be saved; its users are the newcomers, and what they met is what they answered about.
+
+        Parameters
+        ----------
+        answers : table or Comparisons
+            A table of user, winner and loser (and tie, side, weight, covariates), or of user, item and rating; or
+            comparisons of any kind.
+        """
+        self._require_fit()
+        comparisons = of_people(answers, self.names_, self.effects_.names)
+        source, items = self._about_items(comparisons)
+        U, (start, met) = self._solve_newcomers(source, items, threads(self.n_threads)), source.met()
+        slope, own = self._slope, self._newcomers_reluctance(source, U, items)
+        made = object.__new__(type(self))
+        state = {
+            "user_vocabulary_": comparisons.user_vocabulary, "U_": U, "seen_": (start, items[met]),
+            "_are_newcomers": True, "_posed": None, "_proof": None, "frame_kind_": comparisons.frame_kind,
+            "names_": {**self.names_, **comparisons.names}, "trust_": None,
+            "_slope": slope if own is None else Slope(slope.found, own),
+        }  # fmt: skip
+        now = {name: value for name, value in self.__dict__.items() if name != "_moment"}
+        made.__dict__ = {**now, **state, "_state_names": now.get("_state_names", frozenset()) | frozenset(state)}
+        return made
+
+    def _one(self, comparisons: Comparisons) -> Person:
+        """The newcomer whom comparisons are of."""
+        if comparisons.n_users != 1:
+            raise InputError(
+                f"the comparisons are those of {comparisons.n_users:,} users; fold_in takes one person's, fold_in_many "
+                "takes several"
+            )
+        rated = comparisons.ratings
+        if rated is not None:
+            answers: list[Any] = list(zip(comparisons.items[rated.item].tolist(), rated.rating.tolist(), strict=True))
+        else:
+            pairs = comparisons.pairs()
+            pairs = pairs if pairs.tied is None else whole_ties(pairs)
+            sides = (comparisons.items[side].tolist() for side in (pairs.winner, pairs.loser))
+            tied = is_tied(pairs).tolist()
+            answers = [(a, b, "tie") if t else (a, b) for a, b, t in zip(*sides, tied, strict=True)]
+        return self._person(*self._about_items(comparisons), answers, threads(self.n_threads))
+
+    def _person(self, source: Source, items: Codes, answers: list[Any], n_threads: int) -> Person:
+        """The one user of a source, the items of which are these."""
+        U = self._solve_newcomers(source, items, n_threads)
+        own = self._newcomers_reluctance(source, U, items)
+        return Person(self, U, answers, items[source.met()[1]], 1.0 if own is None else float(own[0]))
+
+    def _about_items(self, comparisons: Comparisons) -> tuple[Source, Codes]:
+        """The source of newcomers' comparisons, and the model's codes of its items."""
+        popularity = np.bincount(self.seen_[1], minlength=len(self.items_))
+        return about_items(comparisons, self.item_vocabulary_, popularity)
+
+    def _solve_newcomers(self, source: Source, items: Codes, n_threads: int) -> FloatArray:
+        """The vectors of the users of a source, the items of which are these: each a convex problem of its own."""
+        store = source.store
+        U = factor(store.n_users, self.rank_ + 1)
+        U[:, self.rank_] = 1.0
+        if not store.n_entries or not self.rank_:
+            return U
+        rule, ones, answers = self.user_rule_, np.ones(len(items), np.float32), np.empty(store.n_users)
+        core.comparisons_per_user(store, answers)
+        scaled = Scales(rule.ridge_shape(np.diff(store.start)), ones, rule.weight(answers))
+        problem = Problem(
+            store, rank=self.rank_, loss=self.loss_, bias=True, scales=scaled, n_threads=n_threads,
+            around=Around.of(source),
+        )  # fmt: skip
+        self._sways(problem, source)
         problem.V[:] = self.V_[items]
         problem.set_reg(self.reg_, 1.0)
         if self.prior_ is not None:
             parts, coefficients = self.prior_
-            problem.user_mean = factor(1, self.rank_ + 1)
-            problem.user_mean[:, : self.rank_] = person_features(parts, items) @ coefficients
+            mine = factor(len(items), parts.shape[1])
+            mine[:, : parts.shape[1]] = parts[items]
+            problem.user_mean = means(people_features(store, mine, n_threads), coefficients, n_threads)
             problem.U[:, : self.rank_] = problem.user_mean[:, : self.rank_]
         solve_users(problem)
         return problem.U
@@ -155,12 +236,13 @@ class FoldInModel(FactorModel):
         )
 
 
+def is_answer(given: Sequence[Any]) -> bool:
+    return len(given) == 2 or (len(given) == 3 and isinstance(given[2], str) and given[2] == "tie")
+
+
 def check_answers(table: Any, what: str, user: str | None) -> None:
-    """Refuse a table of more than one person's plain answers; ``user`` is its column of users, if it has one."""
+    """Refuse a table of more than one person's answers; ``user`` is its column of users, if it has one."""
     present = frames.names_in(table)
-    for role in ("weight", "tie"):
-        if role in present:
-            raise InputError(f"{what} has a column {role!r}, which answers have not; leave such rows and it out")
     if user in present:
         ids = as_ids(frames.columns(table, {"user": user})["user"], f"the user (column {user!r})")
         if (n := len(factorize([ids], "user")[0])) > 1:
@@ -172,3 +254,20 @@ def solve_users(problem: Problem) -> None:
     for delta in smoothing.EXACT if smoothing.is_smoothed(problem) else (0.0,):
         problem.delta = delta
         problem.user_step(newton_steps=50, cg_steps=max(20, problem.rank), cg_tol=0.01, grad_tol=1e-5)
+
+
+def means(features: FloatArray, coefficients: FloatArray, n_threads: int) -> FloatArray:
+    """The prior means of people with given features, laid out as a factor is.
+
+    A row's bits are the same whatever other rows there are, which those of a product by BLAS are not.
+    """
+    rank, wide = coefficients.shape[1], factor(coefficients.shape[1], features.shape[1])
+    wide[:, : len(coefficients)] = coefficients.T
+    out, columns = factor(len(features), rank + 1), np.arange(rank, dtype=np.int32)
+    size = max(1, BLOCK // max(rank, 1))
+    for first in range(0, len(features), size):
+        rows = np.arange(first, min(first + size, len(features)), dtype=np.int32)
+        products = np.empty(len(rows) * rank, np.float32)
+        core.score_pairs(features, np.repeat(rows, rank), wide, np.tile(columns, len(rows)), products, n_threads)
+        out[rows, :rank] = products.reshape(len(rows), rank)
+    return out

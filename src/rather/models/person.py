@@ -11,7 +11,7 @@ from ..data.tables import Table
 from ..errors import InputError, one_of
 from ..native import FloatArray, threads
 from .exclusions import exclusions, for_one_person
-from .factors import FactorModel, best_rows, score_rows
+from .factors import best_rows, score_rows
 
 
 class Person:
@@ -20,13 +20,15 @@ class Person:
     Attributes
     ----------
     factors : array of shape (rank,)
-    answers : list of (winner, loser)
+    answers : list of (winner, loser) and (item, item, "tie"), or of (item, rating)
+    reluctance : float
+        To decide, beside the typical person's, where the model knows of ties.
     """
 
-    def __init__(self, model: FactorModel, u: FloatArray, answers: list[tuple[Any, Any]]) -> None:
+    def __init__(self, model: Any, u: FloatArray, answers: list[Any], met: Codes, reluctance: float) -> None:
         self.model = model._frozen()  # the state they came from, whatever is fitted later
-        self.answers = answers
-        self._u = u
+        self.answers, self.reluctance = answers, reluctance
+        self._u, self._met = u, met  # the items in the answers
 
     def __repr__(self) -> str:
         return f"Person: {len(self.answers)} answers"
@@ -39,18 +41,20 @@ class Person:
         """Scores of items."""
         return score_rows(self._u, self.model.V_, threads(self.model.n_threads), self.model._item_codes(items))
 
-    def probability(self, left: Any, right: Any) -> float:
-        """Probability of preferring ``left`` to ``right``."""
+    def probability(self, left: Any, right: Any, side: str | None = None, covariates: Any = None) -> Any:
+        """Probability of preferring ``left`` to ``right``; of left, a tie and right where people tied.
+
+        ``side`` and ``covariates`` are as in :meth:`AltSVM.probability`.
+        """
         a, b = self.score(left), self.score(right)
         if len(a) != 1 or len(b) != 1:
             raise InputError(f"probability compares one item with one, not {len(a)} with {len(b)}")
-        met = set(self._met().tolist())
+        met = set(self._met.tolist())
         unmet = sum(int(self.model._item_codes(item)[0]) not in met for item in (left, right))
-        return float(self.model._calibrated()._slope.found.probability(a[0] - b[0], len(met), unmet))
-
-    def _met(self) -> Codes:
-        """The items in the answers."""
-        return self.model.item_vocabulary_.codes(as_ids([item for pair in self.answers for item in pair], "answers"))
+        now = self.model._calibrated()
+        margin = a[0] - b[0] + now._surroundings(side, covariates, 1)[0] @ np.array(now.effects_.sway)
+        told = now._slope.found.told(margin, len(met), unmet, self.reluctance)
+        return told if told.ndim else float(told)
 
     def rank(self, items: Any = None) -> Table:
         """All items, or only some, best first: columns item, score, rank."""
@@ -66,8 +70,7 @@ class Person:
         one_of("by", by, ("interest", "score"))
         among = self.model._candidates(items)
         k = self.model._checked_k(k, len(among), "items")
-        gone = self._met()
-        seen = np.array([0, len(gone)], np.int64), gone
+        seen = np.array([0, len(self._met)], np.int64), self._met
         nobody, names = as_ids([], "the newcomer"), self.model.names_
         excluded, among = exclusions(
             for_one_person(exclude, names), nobody, among, people=self.model.user_vocabulary_,
@@ -79,8 +82,9 @@ class Person:
         model, rows = self.model, (self._u, self.model.V_)
         interest = getattr(model, "interest_", None)
         if shown and interest is not None:
-            met = np.unique(self._met())
+            met = np.unique(self._met)
             rows = interest.rows(self._u, model.V_, model.rank_ + 1, (np.array([0, len(met)]), met))
         one = np.zeros(1, np.int32)
         _, item, score, place = best_rows(rows[0], one, rows[1], k, excluded, items, threads(model.n_threads))
-        return model._table({"item": model.items_[item], "score": score, "rank": place})
+        made: Table = model._table({"item": model.items_[item], "score": score, "rank": place})
+        return made

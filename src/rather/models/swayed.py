@@ -18,11 +18,12 @@ from ..errors import InputError, number
 from ..native import FloatArray, threads
 from ..solving.effects import swayed
 from ..solving.mixed import Answering, answering
+from ..solving.problem import Problem
 from .calibration import Calibration
 from .exclusions import is_in
 from .factors import FactorModel
 from .state import of_one_moment
-from .ties import estimated
+from .ties import estimated, own
 
 NORMAL = 1.959964  # of 95 %
 LARGEST = 1e30
@@ -54,7 +55,7 @@ class Effects:
 class Swayed(FactorModel):
     """A factor model of votes that may carry which item stood first, numbers, ties."""
 
-    ties: str
+    ties: str = "half"  # of kinds that do not say
     trust_: FloatArray | None = None  # how much each user counts
     _posed: Any
     effects_: Effects = Effects()
@@ -102,10 +103,8 @@ class Swayed(FactorModel):
         margin = now.score_codes(u, a) - now.score_codes(u, b) + z @ np.array(now.effects_.sway)
         unmet = sum(~is_in(now.seen_, u, item) for item in (a, b))
         found, met = now._slope.found, np.diff(now.seen_[0])[u]
-        if not found.tie:
-            return np.asarray(found.probability(margin, met, unmet))
-        own = 1.0 if now._slope.own is None else now._slope.own[u]
-        return np.asarray(found.outcomes(margin, met, unmet, own))
+        reluctance = 1.0 if now._slope.own is None else now._slope.own[u]
+        return np.asarray(found.told(margin, met, unmet, reluctance))
 
     def _surroundings(self, side: Any, covariates: Any, n: int) -> Any:
         """One row of numbers for each of n questions, columns as in ``effects_``."""
@@ -162,6 +161,16 @@ class Swayed(FactorModel):
             found = self._answering(source)
             self.effects_ = replace(self.effects_, estimate=_floats(found.estimate), error=_floats(found.error))
 
+    def _sway_of(self, source: Source) -> Any:
+        """What the model knows of a source's effects, in units of scores: 0 where it knows nothing."""
+        known = dict(zip(self.effects_.names, self.effects_.sway, strict=True))
+        return np.array([known.get(name, 0.0) for name in source.effects])
+
+    def _sways(self, problem: Problem, source: Source) -> None:
+        """Set a problem's effects to what the model knows of its source's."""
+        if problem.around is not None:
+            problem.set_effects(self._sway_of(source) * problem.around.scale)
+
     def _answering(self, source: Source) -> Answering:
         sway = self.effects_.sway
         return answering(source, self.U_, self.V_, self.rank_, threads(self.n_threads), sway, self.trust_)
@@ -170,17 +179,27 @@ class Swayed(FactorModel):
         return super()._margins(pairs) + swayed(pairs, np.array(self.effects_.sway))
 
     def _reluctance(self, comparisons: Comparisons, found: Calibration) -> FloatArray | None:
-        if not found.tie:
+        if not found.tie or self.__dict__.get("_are_newcomers"):
             return None
         pairs = comparisons.source.pairs()
         known = estimated(found.slope * self._margins(pairs), pairs, comparisons.n_users)
         return np.asarray(known.own, np.float32)
 
+    def _newcomers_reluctance(self, source: Source, U: FloatArray, items: Any) -> FloatArray | None:
+        """The factors of people with these vectors, whose answers are about these items."""
+        found = self._slope.found
+        if found is None or not found.tie or not isinstance(source, Votes):
+            return None
+        pairs, V = source.pairs(), self.V_[items]
+        margins = np.einsum("tr,tr->t", U[pairs.user], V[pairs.winner] - V[pairs.loser])
+        x = found.slope * (margins + swayed(pairs, self._sway_of(source)))
+        return np.asarray(own(x, pairs, source.n_users, found.tie, found.spread), np.float32)
+
     # -- files ----------------------------------------------------------------------------------------------------
 
     def _tensors(self) -> dict[str, Any]:
-        own = self._slope.own
-        return super()._tensors() | ({} if own is None else {"reluctance": own})
+        known = {"reluctance": self._slope.own, "trust": self.trust_}
+        return super()._tensors() | {name: each for name, each in known.items() if each is not None}
 
     def _about(self) -> dict[str, Any]:
         known = self.effects_
@@ -190,17 +209,20 @@ class Swayed(FactorModel):
 
     def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
         self.effects_ = Effects(**{name: tuple(values) for name, values in about.get("effects", {}).items()})
-        own = tensors.get("reluctance")
-        if own is not None:
-            self._slope.own = own
-            sound = (
-                own.dtype == np.float32
-                and own.shape == (len(self.users_),)
-                and bool(((own > 0) & (own < LARGEST)).all())
-            )
-            if not sound:
-                return False
+        for name in ("reluctance", "trust"):
+            each = tensors.get(name)
+            if each is not None:
+                if each.dtype != np.float32 or each.shape != (len(self.users_),) or not _positive(each):
+                    return False
+                if name == "trust":
+                    self.trust_ = each
+                else:
+                    self._slope.own = each
         return super()._restore(tensors, about) and self.effects_.is_sound()
+
+
+def _positive(values: Any) -> bool:
+    return bool(((values > 0) & (values < LARGEST)).all())
 
 
 def _floats(values: Any) -> tuple[float, ...]:

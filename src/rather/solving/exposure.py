@@ -21,16 +21,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from ..data.ids import Codes
 from ..data.source import Source
 from ..errors import InputError
 from ..native import FloatArray, core, factor
 from .priors import Prior, Priors
 from .scales import Scales
-from .singular import singular
+from .singular import blocks, singular
 
 FEATURES = 100  # at most
 ITERATIONS = 5
+FOLLOWING = 1  # from the vectors of before, where there are some
 STRENGTH = 0.5  # of the ridges on A and B; as FEATURES and ITERATIONS, chosen on held-out training ratings
 STANDS_OUT, NEAR, SHUFFLED = 1.25, 0.95, 1.02  # times the edge of a random spectrum; times the shuffled value
 
@@ -49,16 +52,16 @@ class Exposure:
     met: FloatArray
     k: int
     standing: int
+    values: npt.NDArray[np.float64]
+
+    def vectors(self) -> FloatArray:
+        """The singular vectors of the items."""
+        return np.asarray(self.parts[:, : self.k] * np.sqrt(self.met)[:, None], np.float32)
 
     def priors(self, scales: Scales, n_threads: int) -> Priors:
         """The prior means of the users' and of the items' rows."""
         made = (self.users, scales.user_ridge), (self.items, scales.item_ridge)
         return Priors(*(Prior(f, self.k, shape, STRENGTH, n_threads) for f, shape in made))
-
-
-def person_features(parts: FloatArray, items: Any) -> FloatArray:
-    """The features of someone who met the given items, once each: one row."""
-    return unit_rows(parts[items].sum(axis=0, keepdims=True, dtype=np.float64))
 
 
 def exposure_features(source: Source, *, wanted: bool | None, seed: int, n_threads: int) -> Exposure | None:
@@ -75,20 +78,82 @@ def exposure_features(source: Source, *, wanted: bool | None, seed: int, n_threa
     if wanted is False or k < 2 or not source.exposes:
         return None
     store = source.store
-    n_i = np.maximum(np.diff(store.start), 1).astype(np.float32)
-    n_j = np.maximum(store.item_count, 1).astype(np.float32)
-    ones = np.ones(store.n_entries, np.float32)
-    entries = np.empty_like(ones)
-    core.scaled(store, ones, 1 / np.sqrt(n_i), 1 / np.sqrt(n_j), entries, n_threads)
+    entries, n_j = _entries(store, n_threads)
     if wanted is None and not _stands_out(store, entries, seed, n_threads):
         return None
-    rng = np.random.default_rng(seed)
-    values, _, right = singular(store, entries, columns=k, iterations=ITERATIONS, rng=rng, n_threads=n_threads)
-    parts, items, users = (factor(n, k) for n in (store.n_items, store.n_items, store.n_users))
+    right = blocks(store, k, np.random.default_rng(seed))[1]
+    return _from_items(store, entries, n_j, right, k, ITERATIONS, n_threads)
+
+
+def followed(source: Source, right: FloatArray, k: int, n_threads: int) -> Exposure:
+    """The features of a source that has grown, from about its singular vectors of items: those of before it grew.
+
+    ``right`` is laid out as a factor is and used up; new items have rows of zeros in it.
+    """
+    entries, n_j = _entries(source.store, n_threads)
+    return _from_items(source.store, entries, n_j, right, k, FOLLOWING, n_threads)
+
+
+def restored(source: Source, parts: FloatArray, n_threads: int) -> Exposure:
+    """The features of a source from what is kept of them, the parts of a person's."""
+    store, k = source.store, parts.shape[1]
+    entries, n_j = _entries(store, n_threads)
+    right, left = factor(store.n_items, k), factor(store.n_users, k)
+    right[:, :k] = parts * np.sqrt(n_j)[:, None]
+    core.user_products(store, entries, right, left, n_threads)
+    values = np.sqrt(np.square(left[:, :k], dtype=np.float64).sum(axis=0))
+    return _features(store, n_j, right, values, k, int((values > _edge(store)).sum()), n_threads)
+
+
+def carried(source: Source, before: Exposure, known: Codes, n_threads: int) -> Exposure:
+    """The features of a source that has grown a little: the known items keep their singular vectors.
+
+    ``known`` are their codes now. Those of new items are what the vectors of others make of them, R = E' E R / Sigma^2.
+    """
+    store, k = source.store, before.k
+    entries, n_j = _entries(store, n_threads)
+    right, new = factor(store.n_items, k), np.ones(store.n_items, bool)
+    right[known, :k], new[known] = before.vectors(), False
+    if new.any():
+        left, back = factor(store.n_users, k), factor(store.n_items, k)
+        core.user_products(store, entries, right, left, n_threads)
+        core.item_products(store, entries, left, back, n_threads)
+        right[new, :k] = back[new, :k] / np.maximum(before.values, 1e-6) ** 2
+    return _features(store, n_j, right, before.values, k, before.standing, n_threads)
+
+
+def _entries(store: Any, n_threads: int) -> tuple[FloatArray, FloatArray]:
+    """The entries of E, and the n_j."""
+    n_i = np.maximum(np.diff(store.start), 1).astype(np.float32)
+    n_j = np.maximum(store.item_count, 1).astype(np.float32)
+    entries = np.empty(store.n_entries, np.float32)
+    core.scaled(store, np.ones_like(entries), 1 / np.sqrt(n_i), 1 / np.sqrt(n_j), entries, n_threads)
+    return entries, n_j
+
+
+def _from_items(
+    store: Any, entries: FloatArray, n_j: FloatArray, right: FloatArray, k: int, iterations: int, n_threads: int
+) -> Exposure:
+    """The features that block iterations lead to from vectors of the items."""
+    values = np.array(core.singular(store, entries, factor(store.n_users, k), right, k, iterations, n_threads))
+    return _features(store, n_j, right, values, k, int((values > _edge(store)).sum()), n_threads)
+
+
+def _features(
+    store: Any, n_j: FloatArray, right: FloatArray, values: Any, k: int, standing: int, n_threads: int
+) -> Exposure:
+    """The features that singular values and vectors of the items stand for."""
+    parts, items = factor(store.n_items, k), factor(store.n_items, k)
     parts[:, :k] = right[:, :k] / np.sqrt(n_j)[:, None]
     items[:, :k] = right[:, :k] * values
-    core.user_products(store, ones, parts, users, n_threads)
-    return Exposure(unit_rows(users), items, parts, n_j, k, int((values > _edge(store)).sum()))
+    return Exposure(people_features(store, parts, n_threads), items, parts, n_j, k, standing, values)
+
+
+def people_features(store: Any, parts: FloatArray, n_threads: int) -> FloatArray:
+    """The features of a store's users, from the items they compared."""
+    users = factor(store.n_users, parts.shape[1])
+    core.user_products(store, np.ones(store.n_entries, np.float32), parts, users, n_threads)
+    return unit_rows(users)
 
 
 def unit_rows(rows: Any) -> FloatArray:

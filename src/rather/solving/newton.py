@@ -20,6 +20,12 @@ class Newton:
         self.tightening = Tightening(problem)
         self.rounds_done = 0
 
+    def go_on(self, delta: float) -> None:
+        """Begin where rounds have ended before, with the smoothing that they had come to."""
+        self.rounds_done = self.tightening.steps
+        self.tightening.resume(self.problem, delta)
+        self.problem.evaluate()
+
     def round(self) -> dict[str, float]:
         """One round, V before U before g.
 

@@ -32,7 +32,7 @@ class UserRule:
     balance: float
 
     def ridge_shape(self, items: Any) -> FloatArray:
-        return _shape(items, self.typical, self.power)
+        return shape(items, self.typical, self.power)
 
     def weight(self, comparisons: Any) -> FloatArray:
         return np.asarray(np.maximum(comparisons, 1.0) ** -self.balance, np.float32)
@@ -48,15 +48,16 @@ def scales(store: Any, *, user_power: float, item_power: float, balance: float) 
     items = store.item_count.astype(np.float64)
     comparisons = np.empty(store.n_users)
     core.comparisons_per_user(store, comparisons)
-    rule = UserRule(user_power, _typical(users), balance)
-    shape = _shape(items, _typical(items), item_power)
-    return Scales(rule.ridge_shape(users), shape, rule.weight(comparisons)), rule
+    rule = UserRule(user_power, typical(users), balance)
+    item_ridge = shape(items, typical(items), item_power)
+    return Scales(rule.ridge_shape(users), item_ridge, rule.weight(comparisons)), rule
 
 
-def _typical(count: Any) -> float:
+def typical(count: Any) -> float:
     """The count as an average (user, item) entry sees it: sum count^2 / sum count."""
     return max(1.0, float((count**2).sum() / max(count.sum(), 1.0)))
 
 
-def _shape(count: Any, typical: float, power: float) -> FloatArray:
-    return np.asarray((np.maximum(count, 1.0) / typical) ** power, np.float32)
+def shape(count: Any, usual: float, power: float) -> FloatArray:
+    """The shape of the ridge of what has a count, where so many are usual."""
+    return np.asarray((np.maximum(count, 1.0) / usual) ** power, np.float32)

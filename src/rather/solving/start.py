@@ -114,6 +114,22 @@ def from_items(problem: Problem, V: FloatArray, seed: int) -> None:
     grow(problem, seed)
 
 
+def from_rows(problem: Problem, users: Any, U: FloatArray, items: Any, V: FloatArray) -> None:
+    """Start at known rows of some users and items, and the others at their prior means, or at 0 without any."""
+    r = problem.rank
+    problem.U[users, :r], problem.V[items] = U[:, :r], V
+    if not problem.bias:
+        problem.V[:, r] = 0
+    problem.update_priors()
+    if problem.priors is not None:
+        new_users, new_items = np.ones(len(problem.U), bool), np.ones(len(problem.V), bool)
+        new_users[users], new_items[items] = False, False
+        problem.U[new_users, :r] = problem.priors.users.mean[new_users, :r]
+        problem.V[new_items] = problem.priors.items.mean[new_items]
+    core.scores(problem.store, problem.U, problem.V, problem.m, problem.n_threads)
+    problem.evaluate()
+
+
 def uniform(problem: Problem, seed: int) -> None:
     """The start of the authors' program: U uniform in [0, 1] / sqrt(r), so that the first V step ranks globally."""
     r = problem.rank

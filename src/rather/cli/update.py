@@ -1,0 +1,115 @@
+"""rather update: newer data taken into a saved model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..data.comparisons import Comparisons
+from ..data.frames import columns
+from ..data.ids import as_ids
+from ..errors import InputError
+from ..estimators import load
+from .answer import Document, facts
+from .ids import as_text, is_text
+from .inputs import Source, as_read, read_source
+from .outputs import check_different, check_model
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .answer import Answer
+
+SETTINGS = ("keep", "per_user", "unseen")
+ALONE = ("ratings", "rankings", "clicks")  # formats of which a few rows may compare nothing by themselves
+OF_ITEMS = ("item", "winner", "loser")
+
+
+def update(options: argparse.Namespace) -> Answer:
+    out = options.out or options.model
+    for target in {options.model, out}:
+        check_different("the model and the data", (target, options.file, options.old))
+    if out != options.model:
+        check_model(out, options.force)
+    model = load(options.model)
+    own: Comparisons | None = model._fitted_to
+    verbose = sys.stderr.isatty() and not (options.json or options.quiet)
+    set_here = {"verbose": verbose, "n_threads": options.n_threads, "on_interrupt": "keep"}
+    names = model._param_names()
+    model.set_params(**{name: value for name, value in set_here.items() if name in names and value is not None})
+    source = _of_its_kind(model, read_source(options))
+    new = _comparisons(source, own, options, more=True)
+    old = None
+    if options.old is not None:
+        earlier = read_source(argparse.Namespace(**{**vars(options), "file": options.old}))
+        old = _comparisons(_of_its_kind(model, earlier), own, options, more=False)
+    before = len(model.users_), len(model.items_)
+    if verbose:
+        print(f"{as_read(source.about)}\n{new}", file=sys.stderr)
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="update interrupted")  # said below, in one line
+        model.update(new, old)
+    if model.interrupted_:
+        kept = f"{options.model} is as it was" if Path(options.model).exists() else "nothing is saved"
+        raise KeyboardInterrupt(f"interrupted; {kept}")
+    seconds, updatable = time.perf_counter() - began, own is not None or options.updatable
+    model.save(out, comparisons=updatable)
+    return source.about | {
+        "model": options.model, "users": len(model.users_), "items": len(model.items_),
+        "comparisons": len(model._fitted_to), "new_users": len(model.users_) - before[0],
+        "new_items": len(model.items_) - before[1], "rounds": len(model.history_), "converged": model.converged_,
+        "gap": model.history_[-1]["gap"], "reg": model.reg_, "rank": model.rank_, "seconds": seconds,
+        "updatable": updatable, "out": out,
+    }, _show  # fmt: skip
+
+
+def _comparisons(source: Source, own: Comparisons | None, options: argparse.Namespace, more: bool) -> Comparisons:
+    """The comparisons of a file, made as the model's own were, or as options say."""
+    settings: dict[str, Any] = {n: getattr(options, n) for n in SETTINGS if getattr(options, n) is not None}
+    if own is not None:
+        rule = getattr(own.source, "rule", None)
+        if settings:
+            option = next(iter(settings)).replace("_", "-")
+            raise InputError(f"the model file says how its comparisons were made; leave --{option} out")
+        if rule is not None and source.about["format"] == "clicks":
+            settings = {"per_user": rule.per_user, "unseen": rule.unseen, "seed": rule.seed}
+        elif own.ratings is not None and own.source.written and source.about["format"] == "ratings":
+            settings = {"keep": "largest-gap", "seed": own.source.seed}  # type: ignore[attr-defined]
+    for name in settings:
+        if name not in (*source.format.settings, "seed"):
+            raise InputError(f"--{name.replace('_', '-')} does not go with {source.about['format']}; leave it out")
+    if source.about["format"] in ALONE and more:
+        settings["more"] = True
+    return source.comparisons(**settings)
+
+
+def _of_its_kind(model: Any, source: Source) -> Source:
+    """A table of CSV whose ids are text where the model's are, which CSV cannot say of whole numbers."""
+    frame = source.frame
+    if not isinstance(frame, dict):
+        return source
+    texts = {"user": is_text(model.users_), **dict.fromkeys(OF_ITEMS, is_text(model.items_))}
+    for role, name in source.columns.items():
+        if name is not None and texts.get(role):
+            ids = as_ids(columns(frame, {role: name})[role], f"the {role} (column {name!r})")
+            if not is_text(ids):
+                frame = {**frame, name: as_text(ids)}
+    return source._replace(frame=frame)
+
+
+def _show(document: Document, console: Console) -> None:
+    size = f"{document['comparisons']:,} by {document['users']:,} users over {document['items']:,} items"
+    stopped = "converged" if document["converged"] else "not converged: update or fit again"
+    facts(console, {
+        "data": as_read(document),
+        "comparisons": f"{size}, in all",
+        "new": f"{document['new_users']:,} users, {document['new_items']:,} items",
+        "update": f"{document['rounds']} rounds in {document['seconds']:.1f} seconds, {stopped} "
+                  f"(gap {document['gap']:.1e}, reg {document['reg']:.4g}, rank {document['rank']})",
+        "saved": document["out"] + ("" if document["updatable"] else ", without the comparisons"),
+    })  # fmt: skip

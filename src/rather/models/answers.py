@@ -1,0 +1,90 @@
+"""What newcomers gave, in whatever form, as comparisons; and the items of a model that they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..data import frames
+from ..data.comparisons import Comparisons
+from ..data.ids import Codes, Vocabulary, quoted
+from ..data.source import Source
+from ..errors import InputError
+
+NOBODY = "newcomer"  # whose answers they are where a table does not say
+
+
+def is_table(answers: Any) -> bool:
+    return isinstance(answers, Mapping) or hasattr(answers, "columns")
+
+
+def is_rated(table: Any, names: Mapping[str, str]) -> bool:
+    """Whether a table holds ratings rather than votes."""
+    present = frames.names_in(table)
+    have = {role: _column(role, names, present) in present for role in ("winner", "loser", "item", "rating")}
+    return have["item"] and have["rating"] and not (have["winner"] or have["loser"])
+
+
+def of_people(answers: Any, names: Mapping[str, str], effects: tuple[str, ...]) -> Comparisons:
+    """The comparisons of several newcomers: as they are, or from a table of votes or of ratings.
+
+    Columns have the names of their roles, or the model's own; so have those that votes may have besides.
+    """
+    if isinstance(answers, Comparisons):
+        return answers
+    frames.kind_of(answers)
+    present = frames.names_in(answers)
+    if is_rated(answers, names):
+        own: dict[str, Any] = {role: _column(role, names, present) for role in ("user", "item", "rating")}
+        return Comparisons.from_ratings(answers, **own, more=True)
+    own = {role: _column(role, names, present) for role in ("user", "winner", "loser")}
+    return Comparisons.from_frame(answers, **own, **_carried(present, effects))
+
+
+def votes_of_one(table: Any, effects: tuple[str, ...]) -> Comparisons:
+    """The comparisons of one newcomer's votes, which need not say whose they are."""
+    present = frames.names_in(table)
+    user = "user" if "user" in present else None
+    return Comparisons.from_frame(table, user=user, **_carried(present, effects))
+
+
+def _carried(present: list[str], effects: tuple[str, ...]) -> dict[str, Any]:
+    """What votes may have besides, and a table has: by its usual name, and covariates that the model knows."""
+    known: dict[str, Any] = {name: name for name in ("weight", "tie", "side") if name in present}
+    return {**known, "covariates": [name for name in effects if name in present and name != "side"]}
+
+
+def ratings_of_one(table: Any, names: Mapping[str, str]) -> Comparisons:
+    """The comparisons of one newcomer's ratings, which need not say whose they are."""
+    present = frames.names_in(table)
+    own: dict[str, Any] = {role: _column(role, names, present) for role in ("user", "item", "rating")}
+    if own["user"] in present:
+        return Comparisons.from_ratings(table, **own, more=True)
+    got = frames.columns(table, {role: own[role] for role in ("item", "rating")})
+    return Comparisons.from_ratings({"user": [NOBODY] * len(got["item"]), **got}, more=True)
+
+
+def about_items(comparisons: Comparisons, items: Vocabulary, popularity: Any) -> tuple[Source, Codes]:
+    """The source of newcomers' comparisons, and a model's codes of its items; one that the model lacks is refused.
+
+    ``popularity`` says how many users met each of the model's items.
+    """
+    codes, source = items.codes(comparisons.items), comparisons.source
+    occurs = np.zeros(len(codes), bool)
+    for found in (source.met()[1], source.store.item):
+        occurs[found] = True
+    unknown = comparisons.items[(codes < 0) & occurs]
+    if len(unknown):
+        several = f"{len(unknown):,} of the items, such as {quoted(unknown[0])}, are"
+        raise InputError(
+            f"{f'item {quoted(unknown[0])} is' if len(unknown) == 1 else several} not known to the model; "
+            "add_items(...) or update(...) takes in new items"
+        )
+    return source.among(np.maximum(codes, 0).astype(np.int32), popularity)
+
+
+def _column(role: str, names: Mapping[str, str], present: list[str]) -> str:
+    own = names.get(role, role)
+    return own if own in present else role

@@ -1,0 +1,119 @@
+"""The comparisons that a model was fitted to, as tensors in its file: a model that has them can be updated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from .. import memory
+from ..data.clicks import ClickRule, clicked, usual_unseen
+from ..data.comparisons import Comparisons
+from ..data.ids import Vocabulary
+from ..data.ratings import LargestGaps, Rated
+from ..data.readers import LARGEST_COVARIATE, LARGEST_RATING, LARGEST_WEIGHT
+from ..data.rows import Clicks, Pairs, Ratings
+from ..data.source import Source
+from ..data.votes import Votes
+from ..errors import InputError
+
+PREFIX = "comparisons_"
+ROWS: dict[str, Any] = {"votes": Pairs, "ratings": Ratings, "largest gaps": Ratings, "clicks": Clicks}
+CODES = {"user": 0, "item": 1, "winner": 1, "loser": 1}
+KINDS = {
+    "weight": np.float32, "gap": np.float32, "group": np.int64, "rating": np.float64, "tied": np.bool_,
+    "around": np.float32,
+}  # fmt: skip
+LIMITS = {"weight": LARGEST_WEIGHT, "rating": LARGEST_RATING, "around": 2 * LARGEST_COVARIATE}
+MOST = 2**31 - 1
+NONE_TO_SAVE = (
+    "the comparisons cannot be saved with this model: it was read from a file without them, or is of newcomers; save "
+    "it with comparisons=False"
+)
+
+
+def packed(comparisons: Comparisons | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The columns of comparisons as tensors, and what else is to be said of them."""
+    if comparisons is None:
+        raise InputError(NONE_TO_SAVE)
+    kept = comparisons.source.kept()
+    if kept is None:
+        raise InputError(f"{type(comparisons.source).__name__} does not say what a file must hold of it")
+    rows, about = kept
+    columns = ((field.name, getattr(rows, field.name)) for field in fields(rows))
+    return {f"{PREFIX}{name}": column for name, column in columns if column is not None}, about
+
+
+def unpacked(
+    tensors: Mapping[str, Any], about: Mapping[str, Any], users: Vocabulary, items: Vocabulary, **read: Any
+) -> Comparisons:
+    """The comparisons that a file holds; a ValueError if its parts do not fit together."""
+    kind, size = about["kind"], (len(users), len(items))
+    names = [field.name for field in fields(ROWS[kind])]
+    columns = {name: tensors[f"{PREFIX}{name}"] for name in names if f"{PREFIX}{name}" in tensors}
+    n = len(columns["user"])
+    for name, column in columns.items():
+        _check(name, column, n, size)
+    if not n or (np.diff(columns["user"]) < 0).any():
+        raise ValueError("comparisons are missing or not in order")
+    rows = ROWS[kind](**columns)
+    if kind == "votes":
+        if (rows.winner == rows.loser).any() or not isinstance(about["implied"], bool):
+            raise ValueError("votes compare items with themselves")
+        _check_carried(rows, about.get("effects", []))
+    else:
+        key = np.sort(rows.user.astype(np.int64) * size[1] + rows.item)
+        if (key[1:] == key[:-1]).any():
+            raise ValueError("a user has an item twice")
+    made = Comparisons(users.ids, items.ids, _source(kind, size, rows, about), **read)
+    made.user_vocabulary, made.item_vocabulary = users, items
+    return made
+
+
+def _check(name: str, column: Any, n: int, size: tuple[int, int]) -> None:
+    sound = column.ndim >= 1 and len(column) == n
+    if name in CODES:
+        sound = sound and column.dtype == np.int32 and column.ndim == 1
+        sound = sound and (not n or (column.min() >= 0 and column.max() < size[CODES[name]]))
+    else:
+        sound = sound and column.dtype.kind in "biuf" and column.dtype == KINDS.get(name, column.dtype)
+        sound = sound and bool((np.abs(column) <= LIMITS.get(name, np.inf)).all())  # also false for what is no number
+        sound = sound and (name not in ("weight", "gap") or (column.ndim == 1 and not (column < 0).any()))
+    if not sound:
+        raise ValueError(f"the column {name} of the comparisons is not what it should be")
+
+
+def _check_carried(pairs: Pairs, effects: Any) -> None:
+    """What votes carry: a name for every number that surrounds them, and ties in two halves."""
+    wide = 0 if pairs.around is None else pairs.around.shape[-1]
+    sound = isinstance(effects, list) and len(set(map(str, effects))) == len(effects) == wide
+    sound = sound and all(isinstance(name, str) for name in effects)
+    sound = sound and (pairs.around is None or pairs.around.ndim == 2)
+    if sound and pairs.tied is not None:
+        sound = pairs.tied.ndim == 1 and pairs.group is not None and pairs.weight is not None
+        halves = np.unique(pairs.group[pairs.tied], return_counts=True)[1] if pairs.group is not None else np.zeros(1)
+        sound = sound and bool((halves == 2).all())
+    if not sound:
+        raise ValueError("what the votes carry does not fit together")
+
+
+def _source(kind: str, size: tuple[int, int], rows: Any, about: Mapping[str, Any]) -> Source:
+    if kind == "votes":
+        return Votes(*size, rows, about["implied"], tuple(about.get("effects", ())))
+    if kind == "ratings":
+        return Rated(*size, rows)
+    seed = _whole(about["seed"], 0, 2**63 - 1)
+    if kind == "largest gaps":
+        return LargestGaps(Rated(*size, rows), seed)
+    per_user, unseen = (None if about[name] is None else _whole(about[name], 1) for name in ("per_user", "unseen"))
+    drawn = per_user or min(unseen or usual_unseen(size[1]), size[1])
+    memory.require(32.0 * size[0] * drawn, "to draw what clicks are compared with", "is the file damaged?")
+    return clicked(*size, rows, ClickRule(per_user, unseen, seed))
+
+
+def _whole(value: Any, least: int, most: int = MOST) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"{value!r} is no whole number from {least} to {most}")
+    return value

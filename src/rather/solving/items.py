@@ -1,0 +1,55 @@
+"""Rows of new items, with all users and all other items as they are: one convex problem in the new rows alone.
+
+Comparisons among the new items tie their rows together, so they are solved for at once: by L-BFGS, in coordinates in
+which the diagonal of the Hessian is about 1, to where single precision ends.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..data.rows import Mask
+from ..native import FloatArray, core
+from . import smoothing
+from .lbfgs import LBFGS
+from .problem import Problem
+
+MOST_STEPS = 300  # at each smoothing
+SOLVED, AT_REST = 1e-7, 5  # a share of the objective that steps gain less than, so many times in a row
+
+
+def solve_items(problem: Problem, new: Mask) -> None:
+    """Set the rows of V that a mask names to the best for everything else in the problem."""
+    r, n_threads = problem.rank, problem.n_threads
+    free = r + 1 if problem.bias else r
+    rows = np.flatnonzero(new)
+    ridge = np.repeat(problem.q[rows, None], free, axis=1)
+    ridge[:, r:] = problem.beta[rows, None]
+    sums = np.zeros_like(problem.V)
+
+    def of_items(entries: FloatArray, U: FloatArray) -> FloatArray:
+        core.item_products(problem.store, entries, U, sums, n_threads)
+        return sums[rows, :free]
+
+    for delta in smoothing.EXACT if smoothing.is_smoothed(problem) else (0.0,):
+        problem.delta = delta
+        core.scores(problem.store, problem.U, problem.V, problem.m, n_threads)
+        problem.evaluate()
+        curvature = of_items(problem.d, np.square(problem.U)) + ridge
+        root: FloatArray = np.asarray(1 / np.sqrt(curvature), np.float32)
+
+        def value(x: FloatArray, root: FloatArray = root) -> tuple[float, FloatArray]:
+            own = x.reshape(root.shape) * root
+            problem.V[rows, :free] = own
+            core.scores(problem.store, problem.U, problem.V, problem.m, n_threads)
+            loss = problem.evaluate()
+            pull = ridge * own
+            total = loss + 0.5 * float((pull * own).sum(dtype=np.float64))
+            return total, ((of_items(problem.c, problem.U) + pull) * root).ravel()
+
+        solver, quiet = LBFGS(value, np.asarray(problem.V[rows, :free] / root, np.float32).ravel()), 0
+        for _ in range(MOST_STEPS):
+            quiet = quiet + 1 if solver.round()["gap"] <= SOLVED else 0
+            if quiet == AT_REST:
+                break
+        value(solver.x)  # the last trial may have been another
