@@ -257,21 +257,19 @@ def test_answers_pull_towards_the_winner(model):
 
 
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pa.table], ids=lambda m: m.__module__)
-@pytest.mark.parametrize(
-    ("column", "said"),
-    [
-        ({"user": ["ann", "bob"]}, r"answers of 2 users \(column 'user'\)"),
-        ({"tie": [True, False]}, "has a column 'tie', which answers have not"),
-        ({"weight": [1.0, 2.0]}, "has a column 'weight', which answers have not"),
-    ],
-)
-def test_a_table_of_answers_is_one_persons_plain_answers(model, make, column, said):
-    """Several people's answers, ties and weights are refused rather than read as something else."""
+def test_a_table_of_answers_is_one_persons(model, make):
+    """Several people's answers are refused rather than read as one's; ties and weights are read."""
     answers = {"winner": ["item 1", "item 2"], "loser": ["item 3", "item 3"]}
-    with pytest.raises(InputError, match=said):
-        model.fold_in(make(answers | column))
+    with pytest.raises(InputError, match=r"answers of 2 users \(column 'user'\)"):
+        model.fold_in(make(answers | {"user": ["ann", "bob"]}))
     person = model.fold_in(make(answers | {"user": ["ann", "ann"]}))
     assert person.answers == [("item 1", "item 3"), ("item 2", "item 3")]
+    tied = model.fold_in(make(answers | {"tie": [False, True]}))
+    assert tied.answers == [("item 1", "item 3"), ("item 2", "item 3", "tie")]
+    np.testing.assert_array_equal(tied.factors, model.fold_in(tied.answers).factors)
+    against = {"winner": ["item 3", "item 2"], "loser": ["item 1", "item 3"]}
+    light, heavy = (model.fold_in(make(against | {"weight": [w, 1.0]})) for w in (1.0, 3.0))
+    assert heavy.probability("item 3", "item 1") > light.probability("item 3", "item 1")
 
 
 def test_the_order_of_answers_does_not_matter(model):

@@ -46,15 +46,19 @@ def newcomer(model: Any, options: argparse.Namespace) -> Any:
     return model.fold_in(pairs)
 
 
-def _answers(model: Any, options: argparse.Namespace) -> list[tuple[Any, Any]]:
+def _answers(model: Any, options: argparse.Namespace) -> list[tuple[Any, ...]]:
     frame, file = read_table(options.answers, options), shown(options.answers)
     present = frames.names_in(frame)
     check_answers(frame, file, next(iter(candidates("user", present, {})), None))
+    if "weight" in present:
+        raise InputError(f"{file} has a column 'weight', which answers have not; leave it out")
     columns = {role: the_column(role, present, {}, file, option=False) for role in ("winner", "loser")}
+    tied = frames.flags(frames.columns(frame, {"tie": "tie"})["tie"], "the tie") if "tie" in present else None
     got = frames.columns(of_one_kind(frame, *columns.values()), columns)
     sides = (as_ids(got[role], f"the {role} (column {columns[role]!r})") for role in columns)
     winner, loser = (as_text(ids).tolist() if is_text(model.items_) else ids.tolist() for ids in sides)
-    return list(zip(winner, loser, strict=True))
+    pairs = zip(winner, loser, strict=True)
+    return [(*pair, "tie") if tied is not None and tied[n] else pair for n, pair in enumerate(pairs)]
 
 
 def items(model: Any, options: argparse.Namespace) -> Any:

@@ -26,7 +26,8 @@ SETTINGS = ("keep", "per_user", "unseen")
 FIXED_ROUNDS = ("BPR", "RobiRank")  # whose objective is sampled: they stop at --max-iter
 LUCK = math.log(2)
 PARAMETERS = (
-    "rank", "reg", "lam", "loss", "bias", "exposure", "solver", "max_iter", "tol", "n_threads", "seed", "checkpoint",
+    "rank", "reg", "lam", "loss", "bias", "exposure", "ties", "trust", "solver", "max_iter", "tol", "n_threads",
+    "seed", "checkpoint",
 )  # fmt: skip
 
 
@@ -76,7 +77,7 @@ def fit(options: argparse.Namespace) -> Answer:
         "model": options.model, "reg": getattr(model, "reg_", None), "rounds": len(history),
         "converged": model.converged_ if history else True, "gap": history[-1]["gap"] if history else 0.0,
         "rank": getattr(model, "rank_", None), "chosen": _chosen(model),
-        "held_out": _held_out(model), "exposure": getattr(model, "exposure_", False),
+        "effects": _effects(model), "held_out": _held_out(model), "exposure": getattr(model, "exposure_", False),
         "seconds": time.perf_counter() - began, "out": options.out, "resumed": options.checkpoint if resumed else None,
     }, _show  # fmt: skip
 
@@ -97,6 +98,14 @@ def _chosen(model: Any) -> list[str]:
     return [*(("rank",) if len({row["rank"] for row in tried}) > 1 else ()), "reg"] if tried else []
 
 
+def _effects(model: Any) -> list[Document]:
+    """What swayed people beside their taste, with standard errors."""
+    known = getattr(model, "effects_", None)
+    if known is None or not known.estimate:
+        return []
+    return [{"effect": r.effect, "estimate": r.estimate, "error": r.error} for r in model.effects()]
+
+
 def _held_out(model: Any) -> dict[str, float] | None:
     """How well what was put aside was foretold, where something was."""
     found = model._slope.found
@@ -106,6 +115,11 @@ def _held_out(model: Any) -> dict[str, float] | None:
 def _foretold(accuracy: float, log_loss: float) -> str:
     luck = "" if log_loss < LUCK - 0.001 else ": no better than a coin, and so are its lists"
     return f"accuracy {accuracy:.3f}, log loss {log_loss:.3f} (a coin: 0.500, {LUCK:.3f}){luck}"
+
+
+def _swayed(effects: list[Document]) -> str:
+    said = (f"{e['effect']} {e['estimate']:+.3f} +- {e['error']:.3f}" for e in effects)
+    return f"{', '.join(said)} (log-odds; taken out of the rankings)" if effects else ""
 
 
 def _show(document: Document, console: Console) -> None:
@@ -125,6 +139,7 @@ def _show(document: Document, console: Console) -> None:
         "comparisons": size,
         **({} if document["resumed"] is None else {"resumed": f"from {document['resumed']}, not from the start"}),
         **({} if document["held_out"] is None else {"held out": _foretold(**document["held_out"])}),
+        **({"effects": effects} if (effects := _swayed(document["effects"])) else {}),
         "fit": f"{document['model']}{how and ', '}{how}",
         "saved": document["out"],
     })  # fmt: skip

@@ -13,7 +13,7 @@ from .doctor import doctor
 from .evaluate import METRICS, evaluate
 from .fit import fit
 from .inputs import FORMATS, add_file
-from .lists import LISTED, probability, rank, recommend
+from .lists import LISTED, effects, probability, rank, recommend
 from .outputs import add_force
 from .reproduce import paper
 from .sets import data, simulate
@@ -62,7 +62,7 @@ def grammar() -> Parser:
     _fit(
         command(
             fit,
-            "learn a model from votes, ratings, menus, rankings or clicks",
+            "learn a model from votes, an arena's log, ratings, menus, rankings or clicks",
             "votes.csv --out model.rather",
             "[options] FILE --out MODEL",
         )
@@ -110,6 +110,7 @@ def grammar() -> Parser:
             "[options] MODEL USER LEFT RIGHT, or MODEL LEFT RIGHT with --answers or --prefers",
         )
     )
+    _add_model(command(effects, "what swayed people beside their taste: side, covariates, ties", "model.rather"))
     _simulate(command(simulate, "write votes whose truth is known", "--out votes.csv --users 1000"))
     _data(command(data, "list the known data sets, or fetch one", "fetch ml-100k", "[--json] [list | fetch NAME]"))
     _paper(
@@ -172,6 +173,12 @@ def _fit(parser: Parser) -> None:
         "--exposure",
         action=argparse.BooleanOptionalAction,
         help="whether to learn from which items people met as well (where they seem to choose them)",
+    )
+    model.add_argument(
+        "--ties", choices=("model", "half"), help="an outcome of its own, or half a vote each way (model)"
+    )
+    model.add_argument(
+        "--trust", action="store_const", const=True, help="people whose answers look like a coin's count for less"
     )
     model.add_argument("--solver", choices=("newton", "sdca"), help="(newton)")
     model.add_argument("--max-iter", type=int, metavar="N", help="rounds at most (30)")
@@ -270,6 +277,10 @@ def _recommend(parser: Parser) -> None:
 def _probability(parser: Parser) -> None:
     _add_model(parser)
     parser.add_argument("ids", nargs="+", metavar="ID", help="USER LEFT RIGHT; LEFT RIGHT for a newcomer")
+    parser.add_argument("--side", choices=("left", "right"), help="which one stands first (neither)")
+    parser.add_argument(
+        "--covariate", action="append", default=[], metavar="NAME=X", help="left's less right's; may be repeated"
+    )
     add_answers(parser)
 
 
@@ -279,6 +290,11 @@ def _simulate(parser: Parser) -> None:
     for name, default in (("users", 300), ("items", 200), ("rank", 3), ("per-user", 60), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"({default})")
     parser.add_argument("--noise", type=float, default=0.5, metavar="X", help="above 0; more is more random (0.5)")
+    for name, what in (
+        ("ties", "reluctance to decide"), ("side", "log-odds in favour of what stands first"),
+        ("careless", "share of people who answer at random"),
+    ):  # fmt: skip
+        parser.add_argument(f"--{name}", type=float, default=0.0, metavar="X", help=f"{what} (0)")
 
 
 def _data(parser: Parser) -> None:

@@ -31,13 +31,18 @@ class Format(NamedTuple):
 
 # In the order in which they are guessed: a file of ratings would also do as clicks.
 FORMATS = {
-    "votes": Format("from_frame", ("user", "winner", "loser"), optional=("weight", "tie")),
+    "votes": Format("from_frame", ("user", "winner", "loser"), optional=("weight", "tie", "side")),
+    "arena": Format("from_arena", ("user", "left", "right", "outcome"), optional=("weight",)),
     "menus": Format("from_menus", ("user", "menu", "item", "chosen")),
     "ratings": Format("from_ratings", ("user", "item", "rating"), settings=("keep",), metrics=("ndcg", "accuracy")),
     "rankings": Format("from_rankings", ("user", "item", "rank")),
     "clicks": Format("from_clicks", ("user", "item"), settings=("per_user", "unseen"), metrics=("precision",)),
 }
-COLUMNS = ("user", "winner", "loser", "weight", "tie", "item", "rating", "menu", "chosen", "rank")
+COLUMNS = (
+    "user", "winner", "loser", "weight", "tie", "side", "left", "right", "outcome", "item", "rating", "menu", "chosen",
+    "rank",
+)  # fmt: skip
+COMPARED = {"votes": ("winner", "loser"), "arena": ("left", "right")}  # columns of items, by format
 
 
 class Source(NamedTuple):
@@ -46,6 +51,7 @@ class Source(NamedTuple):
     frame: Any
     columns: dict[str, str | None]
     about: Document
+    covariates: dict[str, tuple[str, ...]] = {}
 
     @property
     def format(self) -> Format:
@@ -53,7 +59,8 @@ class Source(NamedTuple):
 
     def comparisons(self, **settings: Any) -> Comparisons:
         constructor = getattr(Comparisons, self.format.constructor)
-        made: Comparisons = constructor(self.frame, **self.columns, **settings)
+        carried = {"covariates": self.covariates} if self.covariates else {}
+        made: Comparisons = constructor(self.frame, **self.columns, **carried, **settings)
         return made
 
 
@@ -69,6 +76,11 @@ def add_file(parser: Any) -> None:
     for role in COLUMNS:
         formats = ", ".join(name for name, kind in FORMATS.items() if role in kind.columns + kind.optional)
         group.add_argument(option_of(role), dest=f"{role}_column", metavar="NAME", help=formats)
+    group.add_argument(
+        "--covariate", action="append", default=[], metavar="NAME[=A,B]",
+        help="votes, arena: a column of numbers that may sway people, winner's less loser's (left's less right's), or "
+        "the two columns to subtract; may be repeated",
+    )  # fmt: skip
     group.add_argument("--no-user", action="store_true", help="votes that name nobody: all are one user's, 'everyone'")
 
 
@@ -113,8 +125,12 @@ def read_source(options: argparse.Namespace) -> Source:
             raise InputError(
                 f"{name} have no {role}, so the column {column!r} cannot be it; leave {option_of(role)} out"
             )
-    if options.no_user and name != "votes":
-        raise InputError(f"--no-user goes with votes, and {file} holds {name}; leave it out")
+    if name not in COMPARED and (options.no_user or options.covariate):
+        option = "--no-user" if options.no_user else "--covariate"
+        raise InputError(f"{option} goes with votes and arenas' logs, and {file} holds {name}; leave it out")
+    covariates = dict(map(_covariate, options.covariate))
+    for column in (column for columns in covariates.values() for column in columns if column not in present):
+        raise InputError(f"{file} has no column {column!r} (for a covariate); it has {', '.join(map(repr, present))}")
     columns: dict[str, str | None] = {}
     for role in kind.columns:
         columns[role] = None if role == "user" and options.no_user else the_column(role, present, given, file)
@@ -122,11 +138,19 @@ def read_source(options: argparse.Namespace) -> Source:
         if given[role] or candidates(role, present, given):
             columns[role] = the_column(role, present, given, file)
     check_complete(frame, columns)
-    if name == "votes":
-        frame = of_one_kind(frame, str(columns["winner"]), str(columns["loser"]))
+    if name in COMPARED:
+        frame = of_one_kind(frame, *(str(columns[role]) for role in COMPARED[name]))
     named = {role: column for role, column in columns.items() if column is not None}
     about = {"file": options.file, "format": name, "guessed": options.format is None, "columns": named}
-    return Source(frame, columns, about)
+    if covariates:
+        about["covariates"] = sorted(covariates)
+    return Source(frame, columns, about, covariates)
+
+
+def _covariate(text: str) -> tuple[str, tuple[str, ...]]:
+    """A covariate's name and columns: NAME, or NAME=A,B."""
+    name, equals, columns = text.partition("=")
+    return name, tuple(columns.split(",")) if equals else (name,)
 
 
 def guess(file: str, present: list[str], given: Mapping[str, str | None], no_user: bool) -> str:

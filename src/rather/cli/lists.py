@@ -1,4 +1,4 @@
-"""rather rank, recommend and probability: what a model says of a user, of everyone, or of a newcomer."""
+"""rather rank, recommend, probability and effects: what a model says of a user, of everyone, or of a newcomer."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def recommend(options: argparse.Namespace) -> Answer:
     about: Document
     if is_newcomer(options):
         person = newcomer(model, options)
-        met = sorted({item for pair in person.answers for item in pair}) if options.exclude_seen else None
+        met = sorted({item for pair in person.answers for item in pair[:2]}) if options.exclude_seen else None
         ranked = person.recommend(k, met, among, options.by)
         about = {"users": 1, "answers": len(person.answers)}
     else:
@@ -158,15 +158,45 @@ def probability(options: argparse.Namespace) -> Answer:
     left, right = (typed(model, "item", text) for text in options.ids[-2:])
     if is_newcomer(options):
         person = newcomer(model, options)
-        who, chance = {"user": None, "answers": len(person.answers)}, person.probability(left, right)
+        who, told = {"user": None, "answers": len(person.answers)}, person.probability(left, right, **_carried(options))
     else:
         user = _user(model, options.ids[0], NEWCOMER)
-        who, chance = {"user": user, "answers": None}, model.probability(user, left, right)[0]
-    shortest = float(str(chance))
-    return {"model": options.model, **who, "left": left, "right": right, "probability": shortest}, _show_probability
+        who, told = {"user": user, "answers": None}, model.probability(user, left, right, **_carried(options))[0]
+    chances = [float(str(chance)) for chance in np.atleast_1d(told)]
+    tie = {"tie": chances[1], "reverse": chances[2]} if len(chances) == 3 else {}
+    about = {"model": options.model, **who, "left": left, "right": right}
+    return about | {"probability": chances[0], **tie}, _show_probability
+
+
+def _carried(options: argparse.Namespace) -> Document:
+    """What surrounds the question."""
+    numbers = {}
+    for text in options.covariate:
+        name, _, value = text.partition("=")
+        try:
+            numbers[name] = float(value)
+        except ValueError:
+            raise InputError(f"--covariate is {text!r}; it must be NAME=X, X being left's less right's") from None
+    given = {"side": options.side, "covariates": numbers or None}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _show_probability(document: Document, console: Console) -> None:
     who = "the newcomer" if document["user"] is None else document["user"]
     sentence = f"{who} would rather have {document['left']} than {document['right']}"
-    console.print(f"{sentence} with probability {document['probability']:.4f}")
+    tie = f"; a tie has {document['tie']:.4f}, the reverse {document['reverse']:.4f}" if "tie" in document else ""
+    console.print(f"{sentence} with probability {document['probability']:.4f}{tie}")
+
+
+# -- effects ----------------------------------------------------------------------------------------------------------
+
+
+def effects(options: argparse.Namespace) -> Answer:
+    model, _ = _load(options.model)
+    if not hasattr(model, "effects"):
+        raise InputError(f"{type(model).__name__} does not know of side, covariates and ties; fit AltSVM or Convex")
+    return {"model": options.model, "effects": _records(model.effects().columns)}, _show_effects
+
+
+def _show_effects(document: Document, console: Console) -> None:
+    table(console, document["effects"], ("effect", "estimate", "error", "low", "high"))

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def simulate(options: argparse.Namespace) -> Answer:
     check_table(options.out, options.force)
-    world = simulated(options.users, options.items, options.rank, options.per_user, options.noise, options.seed)
+    carried = {name: getattr(options, name) for name in ("ties", "side", "careless")}
+    size = options.users, options.items, options.rank, options.per_user
+    world = simulated(*size, options.noise, options.seed, **carried)
     write_table(options.out, world.comparisons.to_frame("dict"))
     return {
         "out": options.out, "users": options.users, "items": options.items, "comparisons": len(world.comparisons),

@@ -90,7 +90,7 @@ def answering(
         covariance[-1, -1] = FIRST_SPREAD**2
     people, variance = np.zeros((source.n_users, n_random)), np.zeros(len(source), np.float32)
     said = np.diff(np.searchsorted(pairs.user, np.arange(source.n_users + 1))) > 0
-    count = np.where(said, 1.0 if count is None else count, 0.0)
+    count = np.where(said, 1.0 if count is None else count, 0.0).astype(np.float64)
     moments, information, squares = (np.empty((n, n)) for n in (n_random, n_fixed, n_fixed))
     gradient, bound = np.empty(n_fixed), np.empty(source.n_users)
     best, step, wider = -np.inf, np.zeros(n_fixed), np.zeros_like(covariance)
