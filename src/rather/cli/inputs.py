@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..data.comparisons import Comparisons
@@ -51,7 +52,7 @@ class Source(NamedTuple):
     frame: Any
     columns: dict[str, str | None]
     about: Document
-    covariates: dict[str, tuple[str, ...]] = {}
+    covariates: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     @property
     def format(self) -> Format:

@@ -199,4 +199,6 @@ def effects(options: argparse.Namespace) -> Answer:
 
 
 def _show_effects(document: Document, console: Console) -> None:
-    table(console, document["effects"], ("effect", "estimate", "error", "low", "high"))
+    names = ("estimate", "error", "low", "high")
+    rows = [{"effect": e["effect"], **{name: f"{e[name]:+.4f}" for name in names}} for e in document["effects"]]
+    table(console, rows, ("effect", *names))

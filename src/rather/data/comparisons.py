@@ -132,7 +132,7 @@ class Comparisons:
         >>> from rather import Comparisons
         >>> log = {"user": ["ann", "bob"], "left": ["A", "B"], "right": ["B", "C"], "outcome": ["tie", "right"]}
         >>> Comparisons.from_arena(log)
-        Comparisons: 3 comparisons by 2 users over 3 items
+        Comparisons: 2 votes (1 ties) by 2 users over 3 items
         """
         read = readers.arena(frame, user, left, right, outcome, weight, covariates)
         return cls._read(frame, read, user=user)
@@ -259,7 +259,15 @@ class Comparisons:
 
     def __repr__(self) -> str:
         source = f" (from {self.source.name})" if self.source.name else ""
-        return f"Comparisons: {len(self):,} comparisons by {self.n_users:,} users over {self.n_items:,} items{source}"
+        return f"Comparisons: {self.counted()} by {self.n_users:,} users over {self.n_items:,} items{source}"
+
+    def counted(self) -> str:
+        """How many there are, for people: a tie is one, though it is held as two halves."""
+        tied = self.pairs().tied if self.source.written else None
+        if tied is None or not tied.any():
+            return f"{len(self):,} comparisons"
+        ties = int(tied.sum()) // 2
+        return f"{len(self) - ties:,} votes ({ties:,} ties)"
 
     @property
     def store(self) -> Any:

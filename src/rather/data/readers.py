@@ -154,8 +154,9 @@ def _differences(got: dict[str, Any], asked: dict[str, tuple[str, ...]]) -> dict
 
 def _side(values: Any, win: Ids, lose: Ids, column: str) -> Any:
     """+1 where the winner stood first, -1 where the loser did."""
-    if np.asarray(values).dtype.kind == "b":
-        first = np.asarray(values)
+    given = np.asarray(values)
+    if given.dtype.kind == "b" or _are_flags(given, win, lose):
+        first = frames.flags(values, f"the side (column {column!r})")
     else:
         ids = as_ids(values, f"the side (column {column!r})")
         first = np.asarray(ids == win)
@@ -171,6 +172,12 @@ def _side(values: Any, win: Ids, lose: Ids, column: str) -> Any:
             "it must say which was shown first, whatever was chosen then"
         )
     return np.where(first, 1.0, -1.0)
+
+
+def _are_flags(values: Any, win: Ids, lose: Ids) -> bool:
+    """Whether a column of text says true and false, which no item is called."""
+    words = {value.strip().lower() if isinstance(value, str) else value for value in values.tolist()}
+    return words <= {"true", "false"} and not (set(values.tolist()) & {*win.tolist(), *lose.tolist()})
 
 
 def _outcomes(values: Any, left: Ids, right: Ids, column: str) -> Any:
