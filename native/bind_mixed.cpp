@@ -23,7 +23,7 @@ void mixed_pass_(const Store& s, const In<float>& V, std::int64_t rank, const st
   const std::int64_t R = model.random(), f = model.n_fixed();
   model.fixed = sized(fixed, f, "fixed");
   model.precision = sized(precision, R * R, "precision");
-  double *mean = sized(people, s.n_users * R, "people"), *each = sized(bound, s.n_users, "bound");
+  double *mean = sized(people, s.n_users * (R + 1), "people"), *each = sized(bound, s.n_users, "bound");
   float* spread = sized(variance, s.n_comparisons, "variance");
   const double* times = sized(count, s.n_users, "count");
   MixedSums sums = mixed_pass(model, mean, spread, times, at_least(steps, 1, "steps"), each, n_threads);

@@ -68,7 +68,8 @@ class MixedPerson {
     }
   }
 
-  // Newton steps on the mean `u`, with `variance` that of the margins, from the step before and to the last one.
+  // Newton steps on the mean `u`, after which stands the variance of its last number; `variance` is that of the
+  // margins. Both are from the step before, and then of the last one.
   void solve(double* u, float* variance, int steps) {
     const std::int64_t R = m_.random();
     std::vector<double> g(R), step(R);
@@ -96,6 +97,7 @@ class MixedPerson {
       double scale = length > kLongest ? std::sqrt(kLongest / length) : 1.0;
       if (m_.tied && std::abs(step[R - 1]) * scale > 1) scale = 1 / std::abs(step[R - 1]);
       for (std::int64_t a = 0; a < R; ++a) u[a] += scale * step[a];
+      if (R) u[R] = 1 / (H_[R * R - 1] * H_[R * R - 1]);
       for (std::int64_t t = 0; t < n_; ++t) {
         std::copy_n(&X_[t * R], R, step.begin());
         forward(step.data());
@@ -161,28 +163,40 @@ class MixedPerson {
   // At the mean: the expected slopes and curvatures of the rows, and what a tie's normalisation adds.
   void slopes(const double* u, const float* variance) {
     const std::int64_t R = m_.random(), f = m_.n_fixed(), r = m_.rank;
-    double reluctance = m_.tied ? std::min(std::exp(m_.fixed[m_.d] + u[R - 1]), kReluctance) : 0.0;
+    // The reluctance at three points stands for its distribution, whose logarithm is normal; without ties it is 0.
+    constexpr double kWeight[] = {2.0 / 3, 1.0 / 6, 1.0 / 6};
+    double at[3] = {}, mean = 0;
+    if (m_.tied)
+      for (int k = 0; k < 3; ++k) {
+        double off = (k == 0 ? 0 : k == 1 ? 1 : -1) * std::sqrt(3 * u[R]);
+        at[k] = std::min(std::exp(m_.fixed[m_.d] + u[R - 1] + off), kReluctance);
+        mean += kWeight[k] * at[k];
+      }
+    const double own = m_.tied ? mean * mean * u[R] : 0;  // its part of a margin's variance
     margin_.resize(n_);
+    tie_slope_ = tie_curvature_ = tie_value_ = 0;
     for (std::int64_t t = 0; t < n_; ++t) {
-      double *x = &X_[t * R], *row = &F_[t * f], m = 0;
-      double term = half(t) ? reluctance : -reluctance;
-      if (m_.tied) x[R - 1] = row[m_.d] = term;
+      double *x = &X_[t * R], *row = &F_[t * f], m = 0, sign = half(t) ? 1 : -1;
+      if (m_.tied) x[R - 1] = row[m_.d] = sign * mean;
       for (std::int64_t k = 0; k < m_.d; ++k) m += m_.fixed[k] * row[k];
-      m += term;
       for (std::int64_t k = f - r - 1; k < f; ++k) m += m_.fixed[k] * row[k];
       for (std::int64_t k = 0; k < r; ++k) m += u[k] * x[k];
-      double q = 1 / std::sqrt(1 + M_PI / 8 * static_cast<double>(variance[t]));
-      double e = std::exp(-std::abs(q * m)), p = m > 0 ? e / (1 + e) : 1 / (1 + e);
-      margin_[t] = m;
-      mean_[t] = weight_[t] * p;
-      curvature_[t] = weight_[t] * q * p * (1 - p);
+      margin_[t] = m + sign * mean;
+      double q = 1 / std::sqrt(1 + M_PI / 8 * std::max(static_cast<double>(variance[t]) - own, 0.0));
+      mean_[t] = curvature_[t] = 0;
+      for (int k = 0; k < (m_.tied ? 3 : 1); ++k) {
+        double y = q * (m + sign * at[k]), e = std::exp(-std::abs(y)), p = y > 0 ? e / (1 + e) : 1 / (1 + e);
+        double w = weight_[t] * (m_.tied ? kWeight[k] : 1.0);
+        mean_[t] += w * p;
+        curvature_[t] += w * q * p * (1 - p);
+        tie_slope_ += w * p * sign * (at[k] - mean);  // what the product of the means lacks
+      }
     }
-    tie_slope_ = tie_curvature_ = tie_value_ = 0;
-    if (ties_ > 0) {
-      double e = std::exp(-2 * reluctance), rest = -std::expm1(-2 * reluctance);
-      tie_slope_ = ties_ * 2 * e / rest * reluctance;
-      tie_curvature_ = ties_ * 4 * e / (rest * rest) * reluctance * reluctance;
-      tie_value_ = ties_ * std::log(rest);
+    for (int k = 0; k < (ties_ > 0 ? 3 : 0); ++k) {
+      double e = std::exp(-2 * at[k]), rest = -std::expm1(-2 * at[k]), w = kWeight[k] * ties_;
+      tie_slope_ += w * 2 * e / rest * at[k];
+      tie_curvature_ += w * 4 * e / (rest * rest) * at[k] * at[k];
+      tie_value_ += w * std::log(rest);
     }
   }
 
@@ -212,8 +226,8 @@ class MixedPerson {
   std::vector<double> X_, F_, weight_, margin_, mean_, curvature_, H_;
 };
 
-// Solves every person in place (`people` has a row of means each, `variance` one number a comparison) and returns the
-// sums; `bound` gets each person's, which lacks half the log-determinant of the prior's precision.
+// Solves every person in place (`people` has a row each, as solve takes it, `variance` one number a comparison) and
+// returns the sums; `bound` gets each person's, which lacks half the log-determinant of the prior's precision.
 inline MixedSums mixed_pass(const MixedModel& model, double* people, float* variance, const double* count, int steps,
                             double* bound, int n_threads) {
   const std::int64_t n = model.s.n_users, R = model.random();
@@ -223,8 +237,8 @@ inline MixedSums mixed_pass(const MixedModel& model, double* people, float* vari
     for (std::int64_t i = first; i < last; ++i) {
       MixedPerson person(model, i);
       float* v = variance + model.s.pair_start[i];
-      person.solve(people + i * R, v, steps);
-      bound[i] = person.sums(people + i * R, v, count[i], part[first / size]);
+      person.solve(people + i * (R + 1), v, steps);
+      bound[i] = person.sums(people + i * (R + 1), v, count[i], part[first / size]);
     }
   });
   MixedSums total(R, model.n_fixed());

@@ -63,8 +63,13 @@ def write_data(place: Path) -> None:
         who, place_of = np.repeat(np.arange(USERS), n), np.tile(np.arange(n), USERS)
         write(f"sushi/rankings_{part}.parquet", user=who, item=order, rank=place_of)
     votes = rather.simulate(USERS, 12, rank=2, per_user=30).comparisons.to_frame("dict")
+    left = np.where(rng.random(len(votes["winner"])) < 0.5, votes["winner"], votes["loser"])
     for file in ("llmfao/comparisons", "colours/votes"):
-        write(f"{file}.parquet", **{name: list(column) for name, column in votes.items()})
+        write(f"{file}.parquet", **{name: list(column) for name, column in votes.items()}, left=list(left))
+    won = np.where(rng.random(len(left)) < 0.3, "tie", np.where(left == votes["winner"], "left", "right"))
+    right = np.where(left == votes["winner"], votes["loser"], votes["winner"])
+    judged: dict[str, Any] = {"worker": list(votes["user"]), "left": list(left), "right": list(right), "winner": list(won)}
+    write("llmfao/judgements.parquet", **judged)
 
 
 if ON:

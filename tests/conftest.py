@@ -31,8 +31,15 @@ def _files(folder):
     rating = rng.integers(1, 6, len(user))
     keep = rng.random(len(user)) < 0.7
     votes = rather.simulate(n_users=40, n_items=15, per_user=20).comparisons.to_frame("dict")
+    odd = np.arange(len(votes["user"])) % 2 == 1
     tables = {
         "votes": votes,
+        "arena": {
+            "user": votes["user"],
+            "left": np.where(odd, votes["winner"], votes["loser"]),
+            "right": np.where(odd, votes["loser"], votes["winner"]),
+            "outcome": np.where(rng.random(len(odd)) < 0.2, "tie", np.where(odd, "left", "right")),
+        },
         "ratings": {"user": user[keep], "item": item[keep], "rating": rating[keep]},
         "rankings": {"user": user, "item": item, "rank": np.argsort(rng.random((12, 8)), axis=1).ravel()},
         "menus": {"user": user, "menu": user, "item": item, "chosen": (item == user % 8).astype(int)},

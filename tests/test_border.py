@@ -93,7 +93,7 @@ def calls():
         },
         "mixed_pass": {
             "store": one_by_one, "V": V, "rank": RANK, "tied": np.zeros(3, np.uint8), "Z": floats(6).reshape(3, 2),
-            "fixed": np.zeros(6), "precision": np.eye(3), "people": np.zeros((N_USERS, 3)), "variance": floats(3),
+            "fixed": np.zeros(6), "precision": np.eye(3), "people": np.zeros((N_USERS, 4)), "variance": floats(3),
             "count": np.ones(N_USERS), "steps": 1, "moments": np.zeros((3, 3)), "gradient": np.zeros(6),
             "information": np.zeros((6, 6)), "squares": np.zeros((6, 6)), "bound": np.zeros(N_USERS), "n_threads": 1,
         },

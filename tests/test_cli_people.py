@@ -103,7 +103,7 @@ def test_newcomers_of_whole_numbers(numbered):
     ("text", "said"),
     [
         ("user,winner,loser\na,item 1,item 2\nb,item 1,item 2\n", "has answers of 2 users (column 'user')"),
-        ("winner,loser,tie\nitem 1,item 2,true\n", "has a column 'tie'"),
+        ("winner,loser,weight\nitem 1,item 2,2\n", "has a column 'weight'"),
         (
             "winner,beaten\nitem 1,item 2\n",
             "has no column 'loser'; it has 'winner', 'beaten': call one of them 'loser'",

@@ -74,7 +74,7 @@ def fit(options: argparse.Namespace) -> Answer:
         Path(place).unlink(missing_ok=True)
     return source.about | {
         "users": comparisons.n_users, "items": comparisons.n_items, "comparisons": len(comparisons),
-        "counted": comparisons.counted(),
+        "counted": comparisons.source.counted(),
         "model": options.model, "reg": getattr(model, "reg_", None), "rounds": len(history),
         "converged": model.converged_ if history else True, "gap": history[-1]["gap"] if history else 0.0,
         "rank": getattr(model, "rank_", None), "chosen": _chosen(model),
@@ -124,7 +124,8 @@ def _swayed(effects: list[Document]) -> str:
 
 
 def _show(document: Document, console: Console) -> None:
-    size = f"{document['counted'].removesuffix(' comparisons')} by {document['users']:,} users over {document['items']:,} items"
+    many = document["counted"].removesuffix(" comparisons")
+    size = f"{many} by {document['users']:,} users over {document['items']:,} items"
     rounds = f"{document['rounds']} rounds in {document['seconds']:.1f} seconds"
     reg = f", reg {document['reg']:.4g}" if document["reg"] is not None else ""
     rank = f", rank {document['rank']}" if document["rank"] else ""

@@ -175,7 +175,7 @@ def _fit(parser: Parser) -> None:
         help="whether to learn from which items people met as well (where they seem to choose them)",
     )
     model.add_argument(
-        "--ties", choices=("model", "half"), help="an outcome of its own, or half a vote each way (model)"
+        "--ties", choices=("model", "half"), help="outcomes of their own, or half a vote each way (model)"
     )
     model.add_argument(
         "--trust", action="store_const", const=True, help="people whose answers look like a coin's count for less"

@@ -22,12 +22,15 @@ SPELLINGS = {
     "loser": ("loser id", "losing item", "rejected", "rejected item", "unpreferred"),
     "left": ("left item", "left id", "model a", "option a", "item a"),
     "right": ("right item", "right id", "model b", "option b", "item b"),
-    "outcome": ("winner", "result", "verdict", "vote", "choice"),
+    "outcome": ("result", "verdict", "who won"),
     "menu": ("menu id", "slate", "slate id", "choice set"),
     "chosen": ("selected", "picked"),
     "rank": ("ranking", "position", "place"),
     "timestamp": ("time", "date", "datetime", "created at", "unix timestamp"),
 }  # fmt: skip
+
+
+ALSO = {"outcome": ("winner",)}  # another role's name, where nothing else is there
 
 
 def option_of(role: str) -> str:
@@ -49,7 +52,8 @@ def candidates(role: str, present: Sequence[str], given: Mapping[str, str | None
         return [role]
     spelled = {plain(name) for name in (role, *SPELLINGS.get(role, ()))}
     taken = set(given.values())
-    return [name for name in present if plain(name) in spelled and name not in taken]
+    found = [name for name in present if plain(name) in spelled and name not in taken]
+    return found or [name for name in ALSO.get(role, ()) if name in present and name not in taken]
 
 
 def the_column(

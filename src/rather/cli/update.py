@@ -61,7 +61,8 @@ def update(options: argparse.Namespace) -> Answer:
     model.save(out, comparisons=updatable)
     return source.about | {
         "model": options.model, "users": len(model.users_), "items": len(model.items_),
-        "comparisons": len(model._fitted_to), "counted": model._fitted_to.counted(), "new_users": len(model.users_) - before[0],
+        "comparisons": len(model._fitted_to), "counted": model._fitted_to.source.counted(),
+        "new_users": len(model.users_) - before[0],
         "new_items": len(model.items_) - before[1], "rounds": len(model.history_), "converged": model.converged_,
         "gap": model.history_[-1]["gap"], "reg": model.reg_, "rank": model.rank_, "seconds": seconds,
         "updatable": updatable, "out": out,
@@ -103,7 +104,8 @@ def _of_its_kind(model: Any, source: Source) -> Source:
 
 
 def _show(document: Document, console: Console) -> None:
-    size = f"{document['counted'].removesuffix(' comparisons')} by {document['users']:,} users over {document['items']:,} items"
+    many = document["counted"].removesuffix(" comparisons")
+    size = f"{many} by {document['users']:,} users over {document['items']:,} items"
     stopped = "converged" if document["converged"] else "not converged: update or fit again"
     facts(console, {
         "data": as_read(document),

@@ -12,7 +12,7 @@ from . import frames, readers
 from .clicks import ClickRule
 from .ids import Ids, Vocabulary, read_only
 from .ratings import LargestGaps
-from .rows import Clicks, Mask, Pairs, Ratings, whole_ties
+from .rows import Clicks, Mask, Pairs, Ratings
 from .source import Source
 from .union import Union, united
 
@@ -116,14 +116,11 @@ class Comparisons:
 
         Parameters
         ----------
-        frame : pandas, polars or pyarrow table, or dict of columns
         user, left, right : str
-            Names of the columns with the ids. ``user=None``: nobody is named.
+            Names of the columns with the ids; the frame and ``weight`` are as in :meth:`from_frame`, ``user`` too.
         outcome : str
             Name of a column with "left", "right" or "tie"; or the id of the item that won; "model_a", "model_b" and
             "tie (bothbad)", as the logs of arenas have it, are understood too.
-        weight : str, optional
-            Name of a column of weights.
         covariates : names, or {name: (the left one's column, the right one's column)}
             As in :meth:`from_frame`, but the left one's less the right one's.
 
@@ -259,15 +256,7 @@ class Comparisons:
 
     def __repr__(self) -> str:
         source = f" (from {self.source.name})" if self.source.name else ""
-        return f"Comparisons: {self.counted()} by {self.n_users:,} users over {self.n_items:,} items{source}"
-
-    def counted(self) -> str:
-        """How many there are, for people: a tie is one, though it is held as two halves."""
-        tied = self.pairs().tied if self.source.written else None
-        if tied is None or not tied.any():
-            return f"{len(self):,} comparisons"
-        ties = int(tied.sum()) // 2
-        return f"{len(self) - ties:,} votes ({ties:,} ties)"
+        return f"Comparisons: {self.source.counted()} by {self.n_users:,} users over {self.n_items:,} items{source}"
 
     @property
     def store(self) -> Any:
@@ -291,17 +280,12 @@ class Comparisons:
         return self.source.pairs()
 
     def to_frame(self, kind: str | None = None) -> Any:
-        """The comparisons one by one, as the kind of frame they came from (or another), with external ids."""
-        p = self.pairs()
-        if p.tied is not None:
-            p = whole_ties(p)
-        table = {"user": self.users[p.user], "winner": self.items[p.winner], "loser": self.items[p.loser]}
-        if p.weight is not None:
-            table["weight"] = p.weight
-        if p.tied is not None:
-            table["tie"] = p.tied
-        for name, values in zip(self.source.effects, () if p.around is None else p.around.T, strict=True):
-            table[name] = values > 0 if name == readers.SIDE else values
+        """The comparisons one by one, as the kind of frame they came from (or another), with external ids.
+
+        What votes carry is in the columns weight, tie, side and those of covariates, where they have it.
+        """
+        p, carried = self.source.rows()
+        table = {"user": self.users[p.user], "winner": self.items[p.winner], "loser": self.items[p.loser], **carried}
         own = {self.names.get(role, role): column for role, column in table.items()}
         return frames.make(own, kind or self.frame_kind)
 
@@ -328,14 +312,14 @@ class Comparisons:
         number("test", test, above=0, below=1)
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
         one_of("by", by, ("pairs", "items"))
-        rng = np.random.default_rng(seed)
-        if by == "pairs":
-            return self._parts(self.source.split_pairs(test, rng, users))
-        return self._parts(self.source.split_items(test, rng, seed, users))
+        rng, source = np.random.default_rng(seed), self.source
+        parts = source.split_pairs(test, rng, users) if by == "pairs" else source.split_items(test, rng, seed, users)
+        return self._with(parts[0]), self._with(parts[1])
 
     def hold_out(self, share: float, seed: int, users: Mask | None = None) -> tuple[Comparisons, Comparisons]:
         """The split to tune and calibrate on: by items where that can be, so that nothing of a pair leaks."""
-        return self._parts(self.source.hold_out(share, np.random.default_rng(seed), seed, users))
+        parts = self.source.hold_out(share, np.random.default_rng(seed), seed, users)
+        return self._with(parts[0]), self._with(parts[1])
 
     def sample(self, per_user: int, seed: int = 0) -> Comparisons:
         """A few comparisons of every user, drawn at random without replacement: what learning curves are made of.
@@ -393,9 +377,6 @@ class Comparisons:
         if union.items.ids is self.items:
             made.item_vocabulary = self.item_vocabulary
         return made
-
-    def _parts(self, parts: tuple[Source, Source]) -> tuple[Comparisons, Comparisons]:
-        return self._with(parts[0]), self._with(parts[1])
 
     def _with(self, source: Source) -> Comparisons:
         """Comparisons of the same users and items from another source."""

@@ -13,7 +13,7 @@ from . import frames
 from .clicks import ClickRule, clicked
 from .ids import Ids, as_ids, factorize, quoted, users_and_items
 from .ratings import Rated
-from .rows import Clicks, Mask, Pairs, Ratings, by_user, halved, once_each
+from .rows import SIDE, TIE, Clicks, Mask, Pairs, Ratings, by_user, halved, once_each
 from .source import Source
 from .votes import Votes
 
@@ -22,7 +22,6 @@ LARGEST_WEIGHT = 1e6  # so that single precision holds the squares of sums
 DENSE = 16  # times as many codes as rows may be unused
 LARGEST_COVARIATE = 1e15
 EVERYONE = "everyone"  # who voted where nobody is named
-SIDE, TIE = "side", "tie"  # effects that are no covariates
 OUTCOMES = {
     **dict.fromkeys(("left", "a", "model_a", "first"), 1),
     **dict.fromkeys(("right", "b", "model_b", "second"), -1),
@@ -74,6 +73,12 @@ def arena(
     first = as_ids(got["left"], f"the left item (column {left!r})")
     second = as_ids(got["right"], f"the right item (column {right!r})")
     won = _outcomes(got["outcome"], first, second, outcome)
+    decided = won[won != 0]
+    if len(decided) > 1 and abs(int(decided.sum(dtype=np.int64))) == len(decided):
+        raise InputError(
+            f"the {'left' if decided[0] > 0 else 'right'} one won in every row that was decided (column {outcome!r}), "
+            "so left and right are no sides; read such a table with from_frame(winner=..., loser=...)"
+        )
     sign = np.where(won < 0, -1.0, 1.0)
     win, lose = np.where(won < 0, second, first), np.where(won < 0, first, second)
     around = {name: sign * values for name, values in {SIDE: np.ones(len(win)), **_differences(got, asked)}.items()}

@@ -12,6 +12,7 @@ from ..errors import InputError
 from .ids import Codes, Ids, quoted
 
 Mask = npt.NDArray[np.bool_]
+SIDE, TIE = "side", "tie"  # effects that are no covariates
 
 
 @dataclass(frozen=True)

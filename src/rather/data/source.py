@@ -98,10 +98,21 @@ class Source(ABC):
 
     @abstractmethod
     def ordered(self, scores: Scores, min_gap: float | None, n_threads: int) -> Counts:
-        """For every user the weight of the comparisons that scores order rightly (a tie is not right), and of all.
+        """For every user the weight of the comparisons that scores order rightly (equal ones do not), and of all.
+
+        Votes that tied are none of them: there is no right order.
 
         With ``min_gap``, of those whose ratings differ by at least as much.
         """
+
+    def rows(self) -> tuple[Pairs, dict[str, Any]]:
+        """The comparisons as a table has them, and its columns beside those of ids."""
+        pairs = self.pairs()
+        return pairs, {} if pairs.weight is None else {"weight": pairs.weight}
+
+    def counted(self) -> str:
+        """How many there are, for people."""
+        return f"{len(self):,} comparisons"
 
     def answers(self) -> int:
         """How many answers there are: n ratings or clicks are n of them, whatever comparisons they make."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..native import core, threads
-from .rows import Mask, Pairs, random_places, some
+from .rows import SIDE, Mask, Pairs, random_places, some, whole_ties
 from .source import NO_GAPS, Counts, Scores, Source
 from .union import Union
 
@@ -40,6 +40,22 @@ class Votes(Source):
     def pairs(self) -> Pairs:
         return self._pairs
 
+    def rows(self) -> tuple[Pairs, dict[str, Any]]:
+        pairs = self._pairs
+        if pairs.tied is not None:
+            pairs = whole_ties(pairs)
+        carried = {"weight": pairs.weight, "tie": pairs.tied}
+        for name, values in zip(self.effects, () if pairs.around is None else pairs.around.T, strict=True):
+            carried[name] = values > 0 if name == SIDE and (values != 0).all() else values
+        return pairs, {name: column for name, column in carried.items() if column is not None}
+
+    def counted(self) -> str:
+        tied = self._pairs.tied  # a tie is one, though it is held as two halves
+        if tied is None or not tied.any():
+            return super().counted()
+        ties = int(tied.sum()) // 2
+        return f"{len(self) - ties:,} votes ({ties:,} ties)"
+
     def answers(self) -> int:
         group = self._answer()
         return len(self) if group is None else len(np.unique(group))
@@ -54,7 +70,7 @@ class Votes(Source):
         return super().description() + (f" effects={self.effects}" if self.effects else "")
 
     def ordered(self, scores: Scores, min_gap: float | None, n_threads: int) -> Counts:
-        pairs = self._pairs
+        pairs = self._pairs if self._pairs.tied is None else self._pairs.take(~self._pairs.tied)
         if min_gap is not None:
             if pairs.gap is None:
                 raise InputError(NO_GAPS)

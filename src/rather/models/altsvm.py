@@ -13,11 +13,11 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..data.source import Source
 from ..errors import InputError, one_of
-from ..native import FloatArray
+from ..native import FloatArray, threads
 from ..solving import start
 from ..solving.exposure import Exposure
 from ..solving.growth import FIRST_RANK, Growing
-from ..solving.mixed import trusted
+from ..solving.mixed import answering
 from ..solving.newton import Newton
 from ..solving.problem import Problem
 from ..solving.sdca import Sdca
@@ -228,7 +228,9 @@ class AltSVM(LowRank):
             raise InputError("trust goes with votes: of ratings and clicks there is no telling who gave them at random")
         quiet = {"trust": False, "verbose": False, "callback": None, "checkpoint": None, "warm_start": False}
         first = type(self)(**{**self.get_params(), **quiet, "on_interrupt": "raise"}).fit(comparisons)
-        return np.asarray(trusted(first._answering(comparisons.source).evidence), np.float32)
+        n_threads, sway = threads(self.n_threads), first.effects_.sway
+        found = answering(comparisons.source, first.U_, first.V_, first.rank_, n_threads, sway, coins=True)
+        return np.asarray(found.trust, np.float32)
 
     def update(self, comparisons: Comparisons, old: Comparisons | None = None) -> Any:
         """Take in newer comparisons, which may have users and items of their own; returns the model.

@@ -149,6 +149,20 @@ def put_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons
             yield rest, Aside(pairs, answers, np.asarray(new, np.float64), share * n)
 
 
+def by_twins(twin: Any, comparisons: Comparisons, ties: bool) -> Calibration:
+    """From an estimator, fitted to what is left when some is put aside; ``ties``: whether they are outcomes."""
+    asides, margins = [], []
+    learned: list[Learned] | None = [] if ties else None
+    for rest, aside in put_aside(comparisons, twin.seed):
+        twin.fit(rest)
+        asides.append(aside)
+        margins.append(twin._margins(aside.pairs))
+        if learned is not None:
+            pairs = rest.pairs()
+            learned.append(Learned(pairs, twin._margins(pairs), rest.n_users))
+    return calibrated(asides, margins, worth(comparisons, asides), learned) if asides else Calibration(1.0)
+
+
 def weights(asides: Sequence[Aside]) -> Numbers:
     """Of all that was put aside, in units of their mean."""
     w = np.concatenate([aside.pairs.weights() for aside in asides])

@@ -13,9 +13,11 @@ from ..native import LOSSES, threads
 from ..solving import reg as scale_of
 from ..solving.effects import Around
 from ..solving.exposure import Exposure, exposure_features, restored
+from ..solving.mixed import Answering
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule, scales
 from ..solving.smoothing import ROUND_BY_ROUND
+from . import halves
 from .additions import with_items
 from .certified import Certified, Posed
 from .estimator import Estimator
@@ -97,6 +99,10 @@ class LowRank(Estimator, Certified, FoldInModel):
             source, self.loss_, self.bias is not False, scaled, self.reg_, self.bias_reg_, delta, exposed, radius,
             around, () if around is None else self._sway_of(source) * around.scale,
         )  # fmt: skip
+
+    def _items_bias(self, source: Source, found: Answering) -> Any:
+        """See :func:`halves.bias`: estimates from halves of the people are off by twice as much."""
+        return halves.bias(self, source, found)
 
     def _settled(self) -> dict[str, Any]:
         bias = allowed(self.bias_reg_) if self.bias is not False else False

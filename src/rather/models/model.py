@@ -15,7 +15,7 @@ from ..data.source import Source
 from ..data.tables import Table
 from ..errors import InputError, NotFittedError, number, one_of
 from ..native import FloatArray, threads
-from .calibration import Calibration, Learned, Slope, calibrated, put_aside, worth
+from .calibration import Calibration, Slope, by_twins
 from .exclusions import Rows, exclusions, is_in, select
 from .files import save_model
 from .lists import best_of_all, best_scores
@@ -189,17 +189,7 @@ class Model(Stateful):
 
     def _found_calibration(self, comparisons: Comparisons) -> Calibration:
         """From twins fitted to what is left when some is put aside."""
-        twin = self._twin()
-        asides, margins = [], []
-        learned: list[Learned] | None = [] if self._models_ties(comparisons.source) else None
-        for rest, aside in put_aside(comparisons, twin.seed):
-            twin.fit(rest)
-            asides.append(aside)
-            margins.append(twin._margins(aside.pairs))
-            if learned is not None:
-                pairs = rest.pairs()
-                learned.append(Learned(pairs, twin._margins(pairs), rest.n_users))
-        return calibrated(asides, margins, worth(comparisons, asides), learned) if asides else Calibration(1.0)
+        return by_twins(self._twin(), comparisons, self._models_ties(comparisons.source))
 
     def _margins(self, pairs: Pairs) -> Any:
         """By how much the winners of comparisons are ahead."""

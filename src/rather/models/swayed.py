@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..data.readers import SIDE
-from ..data.rows import Pairs
+from ..data.rows import SIDE, Pairs
 from ..data.source import Source
 from ..data.tables import Table
 from ..data.votes import Votes
@@ -159,7 +158,12 @@ class Swayed(FactorModel):
         """The estimates that the items of a fit give."""
         if source.effects or self._models_ties(source):
             found = self._answering(source)
-            self.effects_ = replace(self.effects_, estimate=_floats(found.estimate), error=_floats(found.error))
+            estimate = found.estimate - self._items_bias(source, found)
+            self.effects_ = replace(self.effects_, estimate=_floats(estimate), error=_floats(found.error))
+
+    def _items_bias(self, source: Source, found: Answering) -> Any:
+        """By how much estimates are off because items, taken as given, were fitted to the same answers."""
+        return 0.0
 
     def _sway_of(self, source: Source) -> Any:
         """What the model knows of a source's effects, in units of scores: 0 where it knows nothing."""
@@ -172,8 +176,8 @@ class Swayed(FactorModel):
             problem.set_effects(self._sway_of(source) * problem.around.scale)
 
     def _answering(self, source: Source) -> Answering:
-        sway = self.effects_.sway
-        return answering(source, self.U_, self.V_, self.rank_, threads(self.n_threads), sway, self.trust_)
+        n_threads, sway = threads(self.n_threads), self.effects_.sway
+        return answering(source, self.U_, self.V_, self.rank_, n_threads, sway, self.trust_ is not None)
 
     def _margins(self, pairs: Pairs) -> Any:
         return super()._margins(pairs) + swayed(pairs, np.array(self.effects_.sway))

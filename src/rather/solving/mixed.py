@@ -32,7 +32,7 @@ PASSES, FIRST_STEPS, STEPS = 200, 10, 3
 TOL, SLACK, LITTLE = 1e-4, 1e-5, 1e-6
 CLUSTERS = 20  # people, from which on errors allow for people who differ in what the model has alike
 FLOOR = 1e-4  # of variances
-LEAST_TRUST = 1e-3
+LEAST_TRUST, CHANGED = 1e-3, 0.01
 START, FIRST_SPREAD = 0.5, 0.2  # reluctance, and that of its logarithm
 
 
@@ -40,9 +40,8 @@ START, FIRST_SPREAD = 0.5, 0.2  # reluctance, and that of its logarithm
 class Answering:
     """What was estimated. Effects are in log-odds for one unit of what the comparisons came with.
 
-    ``covariance`` is of the random coefficients, the last of which is log r_i where there are ties. ``people`` has what
-    is known of each person's, and ``evidence`` the logarithm of how probable the model makes their answers, less that
-    of a coin.
+    ``covariance`` is of the random coefficients, the last of which is log r_i where there are ties, and ``people`` has
+    what is known of each person's. ``trust`` is how probable it is that a person's answers are not a coin's.
     """
 
     names: tuple[str, ...]
@@ -50,29 +49,45 @@ class Answering:
     error: Any
     covariance: Any
     people: Any
-    evidence: Any
+    trust: Any
+
+    @property
+    def directions(self) -> int:
+        """Of taste."""
+        return len(self.covariance) - ("tie" in self.names)
 
 
-def trusted(evidence: Any) -> Any:
-    """The probability of each person's answers not to be a coin's, by the evidence for that and the share of coins."""
+def trusted(evidence: Any, said: Any) -> Any:
+    """The probability of each person's answers not to be a coin's, by the evidence for that and the share of coins.
+
+    The share is that among those who have said something.
+    """
     share = 0.9
     for _ in range(100):
         trust = sigmoid(np.clip(evidence + np.log(share / (1 - share)), -500, 500))
-        before, share = share, float(np.clip(trust.mean(), 0.01, 0.99))
+        before, share = share, float(np.clip(trust[said].mean(), 0.01, 0.99))
         if abs(share - before) <= 1e-6:
             break
-    return np.maximum(trust, LEAST_TRUST)
+    return trust
 
 
 def answering(
-    source: Source, U: FloatArray, V: FloatArray, rank: int, n_threads: int, g: Any = (), count: Any = None
+    source: Source,
+    U: FloatArray,
+    V: FloatArray,
+    rank: int,
+    n_threads: int,
+    g: Any = (),
+    coins: bool = False,
+    directions: int | None = None,
 ) -> Answering:
     """Estimated from written comparisons, given the factors of a fit and its effects g, in units of scores.
 
-    ``count`` says how much each person counts.
+    ``coins``: whether some may answer by a coin; people then count by how probable it is that they do not.
+    ``directions`` of taste: None takes those that are strong.
     """
     store, pairs, around = source.store, source.pairs(), Around.of(source)
-    items, rank = _leading(U, V, rank)
+    items, rank = _leading(U, V, rank, directions)
     tied = None if pairs.tied is None or not pairs.tied.any() else pairs.tied.astype(np.uint8)
     scale = np.ones(0) if around is None else around.scale
     Z = np.empty((len(source), 0), np.float32)
@@ -88,9 +103,10 @@ def answering(
     covariance = np.eye(n_random)
     if ties:
         covariance[-1, -1] = FIRST_SPREAD**2
-    people, variance = np.zeros((source.n_users, n_random)), np.zeros(len(source), np.float32)
+    people, variance = np.zeros((source.n_users, n_random + 1)), np.zeros(len(source), np.float32)
+    people[:, -1] = covariance[-1, -1] if n_random else 0.0  # of the last of them
     said = np.diff(np.searchsorted(pairs.user, np.arange(source.n_users + 1))) > 0
-    count = np.where(said, 1.0 if count is None else count, 0.0).astype(np.float64)
+    count, coin = said.astype(np.float64), _coin(pairs, source.n_users)
     moments, information, squares = (np.empty((n, n)) for n in (n_random, n_fixed, n_fixed))
     gradient, bound = np.empty(n_fixed), np.empty(source.n_users)
     best, step, wider = -np.inf, np.zeros(n_fixed), np.zeros_like(covariance)
@@ -107,10 +123,15 @@ def answering(
             fixed, covariance = fixed - step, covariance - wider
             continue
         gain, best, (people, variance) = value - best, value, now
+        if coins and n >= FIRST_STEPS:
+            evidence = bound + 0.5 * np.linalg.slogdet(precision)[1] - coin
+            before, count = count, np.where(said, trusted(evidence, said), 0.0)
+            if np.abs(count - before).max() > CHANGED:
+                gain, best = np.inf, -np.inf  # the sums are of others now
         inverse = np.linalg.inv(information + 1e-6 * np.eye(n_fixed))
         step = inverse @ gradient
         step /= max(1.0, float(np.abs(step[: d + ties]).max(initial=0.0)))
-        if n > 3 and (np.abs(step[: d + ties + 1]).max() <= TOL or gain <= LITTLE * abs(value)):
+        if n > FIRST_STEPS and (np.abs(step[: d + ties + 1]).max() <= TOL or gain <= LITTLE * abs(value)):
             break
         wider = moments / max(count.sum(), 1.0) + FLOOR * np.eye(n_random) - covariance
         fixed, covariance = fixed + step, covariance + wider
@@ -121,20 +142,22 @@ def answering(
     if ties:
         reluctance = np.exp(fixed[d])
         estimate, error[d] = np.append(estimate, reluctance), error[d] * reluctance
-    bound += 0.5 * np.linalg.slogdet(precision)[1] - _coin(pairs, source.n_users)
+    bound += 0.5 * np.linalg.slogdet(precision)[1] - coin
     names = source.effects + ("tie",) * ties
-    return Answering(names, estimate, error, covariance, people, np.where(said, bound, 0.0))
+    trust = np.maximum(np.where(said, trusted(bound, said), 1.0), LEAST_TRUST) if coins else None
+    return Answering(names, estimate, error, covariance, people[:, :n_random], trust)
 
 
-def _leading(U: FloatArray, V: FloatArray, rank: int) -> tuple[FloatArray, int]:
-    """V's directions of taste, strongest first and without the weak, and then its biases: (rows, how many)."""
+def _leading(U: FloatArray, V: FloatArray, rank: int, wanted: int | None) -> tuple[FloatArray, int]:
+    """V's directions of taste, strongest first, as many as are wanted or strong; then its biases: (rows, how many)."""
     right, left = V[:, :rank].astype(np.float64), U[:, :rank].astype(np.float64)
     sizes, Q = np.linalg.eigh(np.einsum("jr,js->rs", right, right))
     kept = sizes > 1e-10 * sizes.max(initial=0.0)
     root, Q = np.sqrt(sizes[kept]), Q[:, kept]
     strength, E = np.linalg.eigh((Q * root).T @ np.einsum("ir,is->rs", left, left) @ (Q * root))
     strength, E = np.sqrt(np.maximum(strength[::-1], 0)), E[:, ::-1]
-    k = min(int((strength > LEAST_SHARE * strength.max(initial=0.0)).sum()), MOST_RANK)
+    strong = int((strength > LEAST_SHARE * strength.max(initial=0.0)).sum())
+    k = min(strong if wanted is None else min(wanted, len(strength)), MOST_RANK)
     made = factor(len(V), k + 1)
     made[:, :k] = np.sqrt(len(V)) * right @ (Q / root) @ E[:, :k]
     made[:, k] = V[:, rank]
