@@ -68,7 +68,12 @@ def write_data(place: Path) -> None:
         write(f"{file}.parquet", **{name: list(column) for name, column in votes.items()}, left=list(left))
     won = np.where(rng.random(len(left)) < 0.3, "tie", np.where(left == votes["winner"], "left", "right"))
     right = np.where(left == votes["winner"], votes["loser"], votes["winner"])
-    judged: dict[str, Any] = {"worker": list(votes["user"]), "left": list(left), "right": list(right), "winner": list(won)}
+    judged: dict[str, Any] = {
+        "worker": list(votes["user"]),
+        "left": list(left),
+        "right": list(right),
+        "winner": list(won),
+    }
     write("llmfao/judgements.parquet", **judged)
 
 

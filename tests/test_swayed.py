@@ -60,6 +60,33 @@ def test_an_arenas_log():
     np.testing.assert_array_equal(again.pairs().weight, votes.pairs().weight)
 
 
+def test_both_good_and_both_bad_told_apart():
+    """With a bar, what both were is said of both: an item stands for good enough, and takes part in rankings."""
+    names = ("user", "left", "right", "outcome")
+    rows = [("a", "x", "y", "left"), ("a", "y", "z", "both bad"), ("b", "x", "z", "tie (bothgood)"),
+            ("b", "z", "y", "right"), ("b", "z", "x", "tie")]  # fmt: skip
+    log = dict(zip(names, zip(*rows, strict=True), strict=True))
+    votes = Comparisons.from_arena(log, bar="fine")
+    assert votes.source.answers() == 5 and len(votes) == 2 + 2 * 3 + 4
+    frame = votes.to_frame("pandas")
+    beside = frame[(frame["winner"] == "fine") | (frame["loser"] == "fine")]
+    assert beside[["winner", "loser"]].to_numpy().tolist() == [
+        ["fine", "y"],
+        ["fine", "z"],
+        ["x", "fine"],
+        ["z", "fine"],
+    ]
+    assert not beside["tie"].any() and (beside["side"] == 0).all()
+    again = Comparisons.from_frame(frame, tie="tie", side="side").pairs()
+    np.testing.assert_array_equal(np.sort(again.around, axis=0), np.sort(votes.pairs().around, axis=0))
+    assert "fine" in [row.item for row in AltSVM(rank=1).fit(votes).rank("a")]
+    for wrong, said in (({"bar": "x"}, "'x' is an item of the table"), ({"bar": 7}, "use one kind")):
+        with pytest.raises(InputError, match=said):
+            Comparisons.from_arena(log, **wrong)
+    with pytest.raises(InputError, match="which a bar is for"):
+        Comparisons.from_arena({**log, "outcome": ["left", "tie", "right", "tie", "left"]}, bar="fine")
+
+
 def test_halves_of_a_tie_are_each_others_reverse(world):
     pairs = world.comparisons.pairs()
     order = np.argsort(pairs.group[pairs.tied], kind="stable")

@@ -111,18 +111,21 @@ class Comparisons:
         outcome: str = "outcome",
         weight: str | None = None,
         covariates: readers.Covariates = (),
+        bar: Any = None,
     ) -> Comparisons:
         """An arena's log: one row per battle, of which the left or the right one won, or neither.
 
         Parameters
         ----------
-        user, left, right : str
-            Names of the columns with the ids; the frame and ``weight`` are as in :meth:`from_frame`, ``user`` too.
+        frame, user, left, right, weight
+            As in :meth:`from_frame`; left and right for winner and loser.
         outcome : str
-            Name of a column with "left", "right" or "tie"; or the id of the item that won; "model_a", "model_b" and
-            "tie (bothbad)", as the logs of arenas have it, are understood too.
+            Name of a column with "left", "right", "tie", "both good", "both bad" (or "model_a", "model_b" and
+            "tie (bothbad)", as logs have it), or the id of the item that won.
         covariates : names, or {name: (the left one's column, the right one's column)}
             As in :meth:`from_frame`, but the left one's less the right one's.
+        bar : id, optional
+            An item to stand for what is good enough: ties of "both good" are then better than it, of "both bad" worse.
 
         Examples
         --------
@@ -131,7 +134,7 @@ class Comparisons:
         >>> Comparisons.from_arena(log)
         Comparisons: 2 votes (1 ties) by 2 users over 3 items
         """
-        read = readers.arena(frame, user, left, right, outcome, weight, covariates)
+        read = readers.arena(frame, user, left, right, outcome, weight, covariates, bar)
         return cls._read(frame, read, user=user)
 
     @classmethod
@@ -176,10 +179,7 @@ class Comparisons:
     def from_rankings(
         cls, frame: Any, user: str = "user", item: str = "item", rank: str = "rank", more: bool = False
     ) -> Comparisons:
-        """Rankings: a user prefers what they ranked better (a smaller rank); equal ranks say nothing.
-
-        ``more`` is as in :meth:`from_ratings`.
-        """
+        """Rankings: a user prefers what they ranked better (a smaller rank); for ``more`` see :meth:`from_ratings`."""
         read = readers.ratings(frame, user, item, rank, "rank", better=-1, alone=not more)
         return cls._read(frame, read, user=user, item=item)
 

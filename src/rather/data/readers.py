@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from . import frames
 from .clicks import ClickRule, clicked
 from .ids import Ids, as_ids, factorize, quoted, users_and_items
 from .ratings import Rated
-from .rows import SIDE, TIE, Clicks, Mask, Pairs, Ratings, by_user, halved, once_each
+from .rows import SIDE, TIE, Clicks, Mask, Pairs, Ratings, by_user, halved, joined, once_each
 from .source import Source
 from .votes import Votes
 
@@ -22,11 +23,13 @@ LARGEST_WEIGHT = 1e6  # so that single precision holds the squares of sums
 DENSE = 16  # times as many codes as rows may be unused
 LARGEST_COVARIATE = 1e15
 EVERYONE = "everyone"  # who voted where nobody is named
-OUTCOMES = {
+GOOD, BAD = "both good", "both bad"
+OUTCOMES = {  # 1: the left one won, -1: the right one, 0: neither
     **dict.fromkeys(("left", "a", "model_a", "first"), 1),
     **dict.fromkeys(("right", "b", "model_b", "second"), -1),
-    **dict.fromkeys(("tie", "draw", "equal", "both good", "both bad", "tie (bothbad)", "bothbad", "neither"), 0),
+    **dict.fromkeys(("tie", "draw", "equal", GOOD, BAD, "tie (bothgood)", "tie (bothbad)", "bothbad", "neither"), 0),
 }
+KINDS = {GOOD: 1, "tie (bothgood)": 1, BAD: -1, "tie (bothbad)": -1, "bothbad": -1, "neither": -1}  # of ties
 Covariates = Iterable[str] | Mapping[str, str | tuple[str, str]]
 
 Read = tuple[Ids, Ids, Source]
@@ -65,8 +68,9 @@ def arena(
     outcome: str,
     weight: str | None,
     covariates: Covariates,
+    bar: Any,
 ) -> Read:
-    """One row per battle: who stood left, who right, and what came of it."""
+    """One row per battle: who stood left, who right, and what came of it; ``bar`` is the item of good enough."""
     asked = covariate_columns(covariates)
     roles = ({} if user is None else {"user": user}) | {"left": left, "right": right}
     got = frames.columns(frame, {**roles, "outcome": outcome, **_roles(asked)}, {"weight": weight})
@@ -82,7 +86,12 @@ def arena(
     sign = np.where(won < 0, -1.0, 1.0)
     win, lose = np.where(won < 0, second, first), np.where(won < 0, first, second)
     around = {name: sign * values for name, values in {SIDE: np.ones(len(win)), **_differences(got, asked)}.items()}
-    return _made(got, user, win, lose, weight, won == 0, around)
+    if bar is None:
+        return _made(got, user, win, lose, weight, won == 0, around)
+    kind = np.array([KINDS.get(_word(value), 0) for value in np.asarray(got["outcome"], object).tolist()])
+    if not kind.any():
+        raise InputError(f"no outcome (column {outcome!r}) is {GOOD!r} or {BAD!r}, which a bar is for; leave bar out")
+    return _made(got, user, win, lose, weight, won == 0, around, (as_ids([bar], "the bar"), kind))
 
 
 def _made(
@@ -93,8 +102,12 @@ def _made(
     weight: str | None,
     tied: Mask | None,
     around: dict[str, Any],
+    bar: tuple[Ids, Any] | None = None,
 ) -> Read:
-    """Checked columns as ids and votes: a tie is two halves, one each way."""
+    """Checked columns as ids and votes: a tie is two halves, one each way.
+
+    A bar is an item's id, and for every row 1 where both were better than it, -1 where both were worse, else 0.
+    """
     who = np.full(len(win), EVERYONE, object) if user is None else as_ids(got["user"], f"the user (column {user!r})")
     if not len(who):
         raise InputError("there are no votes: the table has no rows")
@@ -103,15 +116,33 @@ def _made(
         raise InputError(f"row {same[0]} compares item {quoted(win[same[0]])} with itself; drop such rows")
     w = None if weight is None else _weights(got["weight"], weight)
     users, (u,) = factorize([who], "user")
-    items, (j, k) = factorize([win, lose], "item")
+    if bar is not None and ((win == bar[0][0]) | (lose == bar[0][0])).any():
+        raise InputError(f"the bar {quoted(bar[0][0])} is an item of the table; call it otherwise")
+    items, (j, k, *line) = factorize([win, lose, *(() if bar is None else (bar[0],))], "item")
     numbers = np.column_stack([*around.values()]).astype(np.float32) if around else None
     pairs = Pairs(u, j, k, w, around=numbers)
     if tied is not None and tied.any():
         pairs = halved(pairs, tied)
+    if bar is not None:
+        pairs = _beside_bar(pairs, line[0][0], bar[1])
     if w is not None and not w.all():
         pairs = pairs.take(pairs.weights() > 0)
     source = Votes(len(users), len(items), by_user(pairs), effects=tuple(around))
     return users, items, _some(source, "every vote has weight 0")
+
+
+def _beside_bar(pairs: Pairs, line: int, kind: Any) -> Pairs:
+    """The pairs, and for each of the first rows that has a kind of tie two more: of both its items with the bar."""
+    ties = np.flatnonzero(kind)
+    tied = pairs.take(ties)
+    blank = None if tied.around is None else np.zeros_like(tied.around)
+    whole = replace(tied, weight=2 * tied.weights().astype(np.float32), tied=np.zeros(len(ties), bool), around=blank)
+    good, bars = kind[ties] > 0, np.full(len(ties), line, np.int32)
+    sides = (
+        replace(whole, winner=np.where(good, items, bars), loser=np.where(good, bars, items))
+        for items in (tied.winner, tied.loser)
+    )
+    return joined(pairs, *sides)
 
 
 def covariate_columns(covariates: Covariates) -> dict[str, tuple[str, ...]]:
@@ -160,6 +191,8 @@ def _differences(got: dict[str, Any], asked: dict[str, tuple[str, ...]]) -> dict
 def _side(values: Any, win: Ids, lose: Ids, column: str) -> Any:
     """+1 where the winner stood first, -1 where the loser did."""
     given = np.asarray(values)
+    if given.dtype.kind == "f" and np.isin(given, (-1, 0, 1)).all():  # as to_frame has it where not all are known
+        return given
     if given.dtype.kind == "b" or _are_flags(given, win, lose):
         first = frames.flags(values, f"the side (column {column!r})")
     else:
@@ -181,8 +214,12 @@ def _side(values: Any, win: Ids, lose: Ids, column: str) -> Any:
 
 def _are_flags(values: Any, win: Ids, lose: Ids) -> bool:
     """Whether a column of text says true and false, which no item is called."""
-    words = {value.strip().lower() if isinstance(value, str) else value for value in values.tolist()}
+    words = set(map(_word, values.tolist()))
     return words <= {"true", "false"} and not (set(values.tolist()) & {*win.tolist(), *lose.tolist()})
+
+
+def _word(value: Any) -> Any:
+    return value.strip().lower() if isinstance(value, str) else value
 
 
 def _outcomes(values: Any, left: Ids, right: Ids, column: str) -> Any:
@@ -190,7 +227,7 @@ def _outcomes(values: Any, left: Ids, right: Ids, column: str) -> Any:
     given = np.asarray(values, object)
     won = np.empty(len(given), np.int8)
     for row, value in enumerate(given.tolist()):
-        word = value.strip().lower() if isinstance(value, str) else value
+        word = _word(value)
         if isinstance(word, str) and word in OUTCOMES:
             won[row] = OUTCOMES[word]
         elif value == left[row]:

@@ -77,9 +77,14 @@ def halved(pairs: Pairs, tied: Mask) -> Pairs:
     other = replace(
         other, winner=other.loser, loser=other.winner, around=None if other.around is None else -other.around
     )
-    both = zip(whole.columns(), other.columns(), strict=True)
-    joined: list[Any] = [None if a is None else np.concatenate((a, b)) for a, b in both]
-    return Pairs(*joined)
+    return joined(whole, other)
+
+
+def joined(*parts: Pairs) -> Pairs:
+    """The pairs of several tables with the same columns, one after the other."""
+    columns = zip(*(part.columns() for part in parts), strict=True)
+    made: list[Any] = [None if each[0] is None else np.concatenate(each) for each in columns]
+    return Pairs(*made)
 
 
 def whole_ties(pairs: Pairs) -> Pairs:

@@ -54,7 +54,7 @@ class Votes(Source):
         if tied is None or not tied.any():
             return super().counted()
         ties = int(tied.sum()) // 2
-        return f"{len(self) - ties:,} votes ({ties:,} ties)"
+        return f"{self.answers():,} votes ({ties:,} ties)"
 
     def answers(self) -> int:
         group = self._answer()
