@@ -80,6 +80,13 @@ def data(rng: random.Random, kind: str) -> tuple[Comparisons, str] | None:
             ties = rng.random() < 0.3
             table["tie"] = [ties or rng.random() < 0.5 for _ in range(n)]
             options["tie"] = "tie"
+        if rng.random() < 0.3:
+            table["first"] = [rng.random() < 0.5 for _ in range(n)]
+            options["side"] = "first"
+        if rng.random() < 0.3:
+            scale = rng.choice((1.0, 1.0, 1e-20, 1e-6, 1e6, 1e14))
+            table["length"] = [rng.choice((0.0, rng.gauss(0, scale), scale)) for _ in range(n)]
+            options["covariates"] = ["length"]
         read: Any = Comparisons.from_frame
     else:
         cells = sorted({(u, rng.randrange(n_items)) for u in users})
@@ -116,6 +123,8 @@ def parameters(rng: random.Random, name: str) -> dict[str, Any]:
         "user_power": lambda: rng.choice((0.0, 1.0, 2.0)),
         "balance": lambda: rng.choice((0.0, 0.5, 1.0)),
         "exposure": lambda: rng.choice((None, True, False)),
+        "ties": lambda: rng.choice(("model", "half")),
+        "trust": lambda: rng.random() < 0.2,
         "start": lambda: rng.choice(("spectral", "uniform")),
         "solver": lambda: rng.choice(("newton", "sdca")),
         "max_iter": lambda: rng.choice((1, 2, 5, 30, 100)),
@@ -158,6 +167,9 @@ def _fit(name: str, params: dict[str, Any], comparisons: Comparisons, folder: Pa
             other = kind(**params, n_threads=3).fit(comparisons)
             assert every_score(other).tobytes() == every_score(model).tobytes(), "3 threads give other bits than 1"
             assert other._slope.found == model._slope.found, "3 threads are surer, or less, than 1"
+            if name in ("AltSVM", "Convex"):
+                assert other.effects_ == model.effects_, "3 threads find other effects than 1"
+                assert np.isfinite((*model.effects_.estimate, *model.effects_.error)).all(), "effects are not finite"
             count["fits the same at 1 and 3 threads"] += 1
         if getattr(model, "cv_results_", ()):
             count["fits that chose, rank too" if params.get("rank") is None else "fits that chose"] += 1

@@ -180,7 +180,8 @@ class Swayed(FactorModel):
         return answering(source, self.U_, self.V_, self.rank_, n_threads, sway, self.trust_ is not None)
 
     def _margins(self, pairs: Pairs) -> Any:
-        return super()._margins(pairs) + swayed(pairs, np.array(self.effects_.sway))
+        own = super()._margins(pairs)  # kinds that know nothing of effects have no more
+        return own + swayed(pairs, np.array(self.effects_.sway)) if self.effects_.sway else own
 
     def _reluctance(self, comparisons: Comparisons, found: Calibration) -> FloatArray | None:
         if not found.tie or self.__dict__.get("_are_newcomers"):

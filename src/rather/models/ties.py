@@ -23,6 +23,7 @@ from ..logistic import sigmoid
 LEAST, MOST = 1e-4, 30.0
 ROUNDS, STEPS = 30, 4
 FIRST_SPREAD, LEAST_SPREAD = 0.5, 1e-3
+FARTHEST = 10.0  # that an e_i may be from 0
 Numbers = npt.NDArray[np.float64]
 
 
@@ -91,5 +92,5 @@ class _Answers:
             slope += self.ties * 2 * np.exp(-2 * r) / rest
             curvature += self.ties * 4 * np.exp(-2 * r) / rest**2
             H = curvature * r * r + precision
-            e = e + np.clip((slope * r - precision * e) / H, -1.0, 1.0)
+            e = np.clip(e + np.clip((slope * r - precision * e) / H, -1.0, 1.0), -FARTHEST, FARTHEST)
         return e, 1 / H
