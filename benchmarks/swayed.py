@@ -31,6 +31,7 @@ WORLDS: dict[str, dict[str, Any]] = sized(
     {
         "300 people, 40 items, 60 votes each": {"n_users": 300, "n_items": 40, "per_user": 60},
         "1,000 people, 60 items, 15 votes each": {"n_users": 1000, "n_items": 60, "per_user": 15},
+        "200 people, 50 items, 10 votes each": {"n_users": 200, "n_items": 50, "per_user": 10},
         "60 people, 30 items, 150 votes each, noisier": {"n_users": 60, "n_items": 30, "per_user": 150, "noise": 1.0},
         "careless: 300 people, 40 items, 60 votes each": {
             "n_users": 300, "n_items": 40, "per_user": 60, "careless": 0.3,

@@ -58,7 +58,7 @@ class MixedPerson {
     const std::int32_t* items = s.item.data() + s.start[i];
     for (std::int64_t t = 0; t < n_; ++t) {
       const float *v = m_.V + items[s.winner[begin_ + t]] * m_.ld, *w = m_.V + items[s.loser[begin_ + t]] * m_.ld;
-      double *x = &X_[t * R], *row = &F_[t * f];
+      double *x = X_.data() + t * R, *row = F_.data() + t * f;
       for (std::int64_t k = 0; k < m_.d; ++k) row[k] = m_.Z[(begin_ + t) * m_.d + k];
       row[f - r - 1] = double{v[r]} - w[r];
       for (std::int64_t k = 0; k < r; ++k) x[k] = row[f - r + k] = double{v[k]} - w[k];
@@ -82,7 +82,7 @@ class MixedPerson {
       }
       std::copy_n(m_.precision, R * R, H_.begin());
       for (std::int64_t t = 0; t < n_; ++t) {
-        const double *x = &X_[t * R], slope = mean_[t], curve = curvature_[t];
+        const double *x = X_.data() + t * R, slope = mean_[t], curve = curvature_[t];
         for (std::int64_t a = 0; a < R; ++a) {
           g[a] += slope * x[a];
           for (std::int64_t b = 0; b <= a; ++b) H_[a * R + b] += curve * x[a] * x[b];
@@ -99,7 +99,7 @@ class MixedPerson {
       for (std::int64_t a = 0; a < R; ++a) u[a] += scale * step[a];
       if (R) u[R] = 1 / (H_[R * R - 1] * H_[R * R - 1]);
       for (std::int64_t t = 0; t < n_; ++t) {
-        std::copy_n(&X_[t * R], R, step.begin());
+        std::copy_n(X_.data() + t * R, R, step.begin());
         forward(step.data());
         double v = 0;
         for (double y : step) v += y * y;
@@ -114,7 +114,7 @@ class MixedPerson {
     const std::int64_t R = m_.random(), f = m_.n_fixed(), at = m_.d;
     std::vector<double> g(f, 0.0), information(f * f, 0.0), C(f * R, 0.0), S(R * R, 0.0);
     for (std::int64_t t = 0; t < n_; ++t) {
-      const double *x = &X_[t * R], *row = &F_[t * f], slope = mean_[t], curve = curvature_[t];
+      const double *x = X_.data() + t * R, *row = F_.data() + t * f, slope = mean_[t], curve = curvature_[t];
       for (std::int64_t a = 0; a < f; ++a) {
         g[a] += slope * row[a];
         for (std::int64_t b = 0; b < f; ++b) information[a * f + b] += curve * row[a] * row[b];
@@ -124,9 +124,9 @@ class MixedPerson {
     if (m_.tied) {
       g[at] += tie_slope_, information[at * f + at] += tie_curvature_, C[at * R + R - 1] += tie_curvature_;
     }
-    for (std::int64_t a = 0; a < f; ++a) forward(&C[a * R]);  // so that C C' is what the random ones take away
+    for (std::int64_t a = 0; a < f; ++a) forward(C.data() + a * R);  // so that C C' is what the random ones take away
     for (std::int64_t a = 0; a < R; ++a) {
-      double* column = &S[a * R];
+      double* column = S.data() + a * R;
       column[a] = 1;
       forward(column), backward(column);
     }
@@ -176,7 +176,7 @@ class MixedPerson {
     margin_.resize(n_);
     tie_slope_ = tie_curvature_ = tie_value_ = 0;
     for (std::int64_t t = 0; t < n_; ++t) {
-      double *x = &X_[t * R], *row = &F_[t * f], m = 0, sign = half(t) ? 1 : -1;
+      double *x = X_.data() + t * R, *row = F_.data() + t * f, m = 0, sign = half(t) ? 1 : -1;
       if (m_.tied) x[R - 1] = row[m_.d] = sign * mean;
       for (std::int64_t k = 0; k < m_.d; ++k) m += m_.fixed[k] * row[k];
       for (std::int64_t k = f - r - 1; k < f; ++k) m += m_.fixed[k] * row[k];

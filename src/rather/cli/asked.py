@@ -50,8 +50,8 @@ def _answers(model: Any, options: argparse.Namespace) -> list[tuple[Any, ...]]:
     frame, file = read_table(options.answers, options), shown(options.answers)
     present = frames.names_in(frame)
     check_answers(frame, file, next(iter(candidates("user", present, {})), None))
-    if "weight" in present:
-        raise InputError(f"{file} has a column 'weight', which answers have not; leave it out")
+    for role in (name for name in ("weight", "side") if name in present):
+        raise InputError(f"{file} has a column {role!r}, which is not read here; leave it out")
     columns = {role: the_column(role, present, {}, file, option=False) for role in ("winner", "loser")}
     tied = frames.flags(frames.columns(frame, {"tie": "tie"})["tie"], "the tie") if "tie" in present else None
     got = frames.columns(of_one_kind(frame, *columns.values()), columns)

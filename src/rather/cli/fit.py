@@ -60,7 +60,9 @@ def fit(options: argparse.Namespace) -> Answer:
         try:
             if history and model.interrupted_:
                 raise KeyboardInterrupt
-            model.calibrate().save(options.out, options.updatable)
+            model.calibrate()
+            effects = _effects(model)
+            model.save(options.out, options.updatable)
         except KeyboardInterrupt:
             kept = f" ({options.out} is as it was)" if len(places) > 1 else ""
             resume = "run the same command to go on" if options.checkpoint else "--checkpoint would let it go on"
@@ -69,6 +71,7 @@ def fit(options: argparse.Namespace) -> Answer:
                 f"without probabilities; {resume}"
             ) from None
     else:
+        effects = _effects(model)
         model.save(options.out, options.updatable)
     for place in places[1:]:
         Path(place).unlink(missing_ok=True)
@@ -78,7 +81,7 @@ def fit(options: argparse.Namespace) -> Answer:
         "model": options.model, "reg": getattr(model, "reg_", None), "rounds": len(history),
         "converged": model.converged_ if history else True, "gap": history[-1]["gap"] if history else 0.0,
         "rank": getattr(model, "rank_", None), "chosen": _chosen(model),
-        "effects": _effects(model), "held_out": _held_out(model), "exposure": getattr(model, "exposure_", False),
+        "effects": effects, "held_out": _held_out(model), "exposure": getattr(model, "exposure_", False),
         "seconds": time.perf_counter() - began, "out": options.out, "resumed": options.checkpoint if resumed else None,
     }, _show  # fmt: skip
 
@@ -101,8 +104,7 @@ def _chosen(model: Any) -> list[str]:
 
 def _effects(model: Any) -> list[Document]:
     """What swayed people beside their taste, with standard errors."""
-    known = getattr(model, "effects_", None)
-    if known is None or not known.estimate:
+    if not (getattr(model, "sway_", None) or (hasattr(model, "_knows_ties") and model._knows_ties())):
         return []
     return [{"effect": r.effect, "estimate": r.estimate, "error": r.error} for r in model.effects()]
 
@@ -120,7 +122,7 @@ def _foretold(accuracy: float, log_loss: float) -> str:
 
 def _swayed(effects: list[Document]) -> str:
     said = (f"{e['effect']} {e['estimate']:+.3f} +- {e['error']:.3f}" for e in effects)
-    return f"{', '.join(said)} (log-odds; taken out of the rankings)" if effects else ""
+    return f"{', '.join(said)} (log-odds; no part of the rankings)" if effects else ""
 
 
 def _show(document: Document, console: Console) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..data.comparisons import Comparisons
 from ..data.csv_text import check_delimiter, check_encoding, columns_of
+from ..data.frames import columns as frame_columns
 from ..data.frames import names_in
 from ..data.table_files import read_file
 from ..errors import FileError, InputError
@@ -136,7 +137,7 @@ def read_source(options: argparse.Namespace) -> Source:
     for role in kind.columns:
         columns[role] = None if role == "user" and options.no_user else the_column(role, present, given, file)
     for role in kind.optional:
-        if given[role] or candidates(role, present, given):
+        if given[role] or (candidates(role, present, given) and (role != "side" or _is_side(frame, columns))):
             columns[role] = the_column(role, present, given, file)
     check_complete(frame, columns)
     if name in COMPARED:
@@ -146,6 +147,13 @@ def read_source(options: argparse.Namespace) -> Source:
     if covariates:
         about["covariates"] = sorted(covariates)
     return Source(frame, columns, about, covariates)
+
+
+def _is_side(frame: Any, columns: Mapping[str, str | None]) -> bool:
+    """Whether a column 'side' that nobody named can be one: truths about the winner, or the items that stood first."""
+    named = {"side": "side", **{role: str(columns[role]) for role in COMPARED["votes"]}}
+    said, *items = ({str(value) for value in column} for column in frame_columns(frame, named).values())
+    return {word.lower() for word in said} <= {"true", "false"} or said <= items[0] | items[1]
 
 
 def _covariate(text: str) -> tuple[str, tuple[str, ...]]:

@@ -25,8 +25,8 @@ def simulate(options: argparse.Namespace) -> Answer:
     world = simulated(*size, options.noise, options.seed, **carried)
     write_table(options.out, world.comparisons.to_frame("dict"))
     return {
-        "out": options.out, "users": options.users, "items": options.items, "comparisons": len(world.comparisons),
-        "best_accuracy": world.best_accuracy,
+        "out": options.out, "users": options.users, "items": options.items,
+        "comparisons": world.comparisons.source.answers(), "best_accuracy": world.best_accuracy,
     }, _show_simulate  # fmt: skip
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SETTINGS = ("keep", "per_user", "unseen")
 ALONE = ("ratings", "rankings", "clicks")  # formats of which a few rows may compare nothing by themselves
-OF_ITEMS = ("item", "winner", "loser")
+OF_ITEMS = ("item", "winner", "loser", "left", "right")
 
 
 def update(options: argparse.Namespace) -> Answer:
@@ -47,7 +47,7 @@ def update(options: argparse.Namespace) -> Answer:
     if options.old is not None:
         earlier = read_source(argparse.Namespace(**{**vars(options), "file": options.old}))
         old = _comparisons(_of_its_kind(model, earlier), own, options, more=False)
-    before = len(model.users_), len(model.items_)
+    before, told = (len(model.users_), len(model.items_)), model._told.found is not None
     if verbose:
         print(f"{as_read(source.about)}\n{new}", file=sys.stderr)
     began = time.perf_counter()
@@ -58,6 +58,8 @@ def update(options: argparse.Namespace) -> Answer:
         kept = f"{options.model} is as it was" if Path(options.model).exists() else "nothing is saved"
         raise KeyboardInterrupt(f"interrupted; {kept}")
     seconds, updatable = time.perf_counter() - began, own is not None or options.updatable
+    if told:  # as before
+        model.effects()
     model.save(out, comparisons=updatable)
     return source.about | {
         "model": options.model, "users": len(model.users_), "items": len(model.items_),

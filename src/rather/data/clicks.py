@@ -158,7 +158,7 @@ class DrawnPairs(Votes):
     def among(self, codes: Codes, popularity: Any) -> tuple[Source, Codes]:
         return _drawn_among(self, codes, popularity)
 
-    def _without(self, held: Mask) -> Source:
+    def without(self, held: Mask) -> Source:
         """The rest, with the clicks that made none of the held-out comparisons."""
         click = self.clicks.user.astype(np.int64) * self.n_items + self.clicks.item
         clicks = self.clicks.take(~np.isin(click, self._answer()[held]))

@@ -21,7 +21,9 @@ from .votes import Votes
 LARGEST_RATING = 1e30  # so that single precision holds differences
 LARGEST_WEIGHT = 1e6  # so that single precision holds the squares of sums
 DENSE = 16  # times as many codes as rows may be unused
-LARGEST_COVARIATE = 1e15
+LARGEST_COVARIATE, LEAST_COVARIATE = 1e15, 1e-12
+TELLING = 20  # rows that are all alike are no chance
+RESERVED = ("user", "winner", "loser", "weight", SIDE, TIE)  # what a table of votes has beside covariates
 EVERYONE = "everyone"  # who voted where nobody is named
 GOOD, BAD = "both good", "both bad"
 OUTCOMES = {  # 1: the left one won, -1: the right one, 0: neither
@@ -78,7 +80,7 @@ def arena(
     second = as_ids(got["right"], f"the right item (column {right!r})")
     won = _outcomes(got["outcome"], first, second, outcome)
     decided = won[won != 0]
-    if len(decided) > 1 and abs(int(decided.sum(dtype=np.int64))) == len(decided):
+    if len(decided) >= TELLING and abs(int(decided.sum(dtype=np.int64))) == len(decided):
         raise InputError(
             f"the {'left' if decided[0] > 0 else 'right'} one won in every row that was decided (column {outcome!r}), "
             "so left and right are no sides; read such a table with from_frame(winner=..., loser=...)"
@@ -159,8 +161,8 @@ def covariate_columns(covariates: Covariates) -> dict[str, tuple[str, ...]]:
             or len(made[name]) not in (1, 2)
         ):
             raise InputError(f"the covariate {name!r} has the columns {columns!r}; give one of differences, or two")
-        if name in (SIDE, TIE):
-            raise InputError(f"a covariate cannot be called {name!r}: that is the name of another effect")
+        if name in RESERVED:
+            raise InputError(f"a covariate cannot be called {name!r}: that is the name of another column")
     return made
 
 
@@ -183,8 +185,10 @@ def _differences(got: dict[str, Any], asked: dict[str, tuple[str, ...]]) -> dict
                 )
             read.append(values)
         made[name] = read[0] - read[1] if len(read) == 2 else read[0]
-        if len(made[name]) and not made[name].any():
+        if len(made[name]) >= TELLING and not made[name].any():
             raise InputError(f"the covariate {name!r} is 0 in every row, which says nothing; leave it out")
+        if 0 < np.abs(made[name]).max(initial=0) < LEAST_COVARIATE:
+            raise InputError(f"the covariate {name!r} is nowhere above {LEAST_COVARIATE:g}; give it in smaller units")
     return made
 
 
@@ -204,7 +208,7 @@ def _side(values: Any, win: Ids, lose: Ids, column: str) -> Any:
                 f"the side (column {column!r}) in row {bad[0]} is {quoted(ids[bad[0]])}; it must be the item that "
                 f"stood first, {quoted(win[bad[0]])} or {quoted(lose[bad[0]])}, or true where the winner did"
             )
-    if len(first) > 1 and (first.all() or not first.any()):
+    if len(first) >= TELLING and (first.all() or not first.any()):
         raise InputError(
             f"by the side (column {column!r}) the {'winner' if first.all() else 'loser'} stood first in every row; "
             "it must say which was shown first, whatever was chosen then"
@@ -213,9 +217,11 @@ def _side(values: Any, win: Ids, lose: Ids, column: str) -> Any:
 
 
 def _are_flags(values: Any, win: Ids, lose: Ids) -> bool:
-    """Whether a column of text says true and false, which no item is called."""
+    """Whether a column says true and false, which no item is called."""
     words = set(map(_word, values.tolist()))
-    return words <= {"true", "false"} and not (set(values.tolist()) & {*win.tolist(), *lose.tolist()})
+    if any(type(word) is int for word in words) or not words <= {"true", "false", True, False}:
+        return False
+    return not set(values.tolist()) & {*win.tolist(), *lose.tolist()}
 
 
 def _word(value: Any) -> Any:
@@ -226,14 +232,19 @@ def _outcomes(values: Any, left: Ids, right: Ids, column: str) -> Any:
     """+1 where the left one won, -1 where the right one did, 0 for a tie."""
     given = np.asarray(values, object)
     won = np.empty(len(given), np.int8)
-    for row, value in enumerate(given.tolist()):
+    for row, (value, a, b) in enumerate(zip(given.tolist(), left.tolist(), right.tolist(), strict=True)):
         word = _word(value)
-        if isinstance(word, str) and word in OUTCOMES:
-            won[row] = OUTCOMES[word]
-        elif value == left[row]:
-            won[row] = 1
-        elif value == right[row]:
-            won[row] = -1
+        named = 1 if value == a else -1 if value == b else None
+        said = OUTCOMES.get(word) if isinstance(word, str) else None
+        if named is not None and said is not None and named != said:
+            raise InputError(
+                f"the outcome (column {column!r}) in row {row} is {quoted(value)}, which is an item and also a word "
+                "for another outcome; write left, right and tie, or call such items otherwise"
+            )
+        if named is not None:
+            won[row] = named
+        elif said is not None:
+            won[row] = said
         else:
             raise InputError(
                 f"the outcome (column {column!r}) in row {row} is {quoted(value)}; it must be left, right or tie "

@@ -97,6 +97,14 @@ def whole_ties(pairs: Pairs) -> Pairs:
     return replace(pairs, weight=even).take(first | ~pairs.tied)
 
 
+def beside_ties(pairs: Pairs) -> Mask | None:
+    """Which pairs came with a tie but are no half of it; None where none is."""
+    if pairs.tied is None or pairs.group is None:
+        return None
+    beside = ~pairs.tied & np.isin(pairs.group, pairs.group[pairs.tied])
+    return beside if beside.any() else None
+
+
 def by_user(pairs: Pairs) -> Pairs:
     """The pairs in user order, a user's own in the order they came."""
     if (pairs.user[1:] >= pairs.user[:-1]).all():

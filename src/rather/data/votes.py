@@ -85,12 +85,12 @@ class Votes(Source):
 
     def split_pairs(self, share: float, rng: np.random.Generator, users: Mask | None) -> tuple[Source, Source]:
         held = held_pairs(self._pairs, self._groups, share, rng, users)
-        return self._without(held), self._of(self._pairs.take(held))
+        return self.without(held), self._of(self._pairs.take(held))
 
     def of_users(self, users: Mask) -> Source:
-        return self._without(~users[self._pairs.user])
+        return self.without(~users[self._pairs.user])
 
-    def _without(self, held: Mask) -> Source:
+    def without(self, held: Mask) -> Source:
         return self._of(self._pairs.take(~held))
 
     def _of(self, pairs: Pairs) -> Source:

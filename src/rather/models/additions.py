@@ -31,6 +31,9 @@ def with_items(work: Any, comparisons: Comparisons) -> bool:
         raise InputError(f"add_items was given a {type(comparisons).__name__}; it takes Comparisons")
     if last.__dict__.get("_are_newcomers"):
         raise InputError("this is a model of newcomers to another; add items to the model that they came to")
+    comparisons = last._read(comparisons)
+    if type(comparisons.source) is Votes:  # what it knows of, and no more
+        comparisons = comparisons._with(comparisons.source.with_effects(tuple(last.sway_)))
     source = comparisons.source
     users = _known_users(last, comparisons)
     known = last.item_vocabulary_.codes(comparisons.items)

@@ -12,12 +12,13 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.source import Source
+from ..data.votes import Votes
 from ..errors import InputError, one_of
 from ..native import FloatArray, threads
 from ..solving import start
 from ..solving.exposure import Exposure
 from ..solving.growth import FIRST_RANK, Growing
-from ..solving.mixed import answering
+from ..solving.mixed import answering, plainly
 from ..solving.newton import Newton
 from ..solving.problem import Problem
 from ..solving.sdca import Sdca
@@ -193,6 +194,7 @@ class AltSVM(LowRank):
         self._check_params()
         began = time.perf_counter()
         comparisons = self._read(comparisons)
+        self._check_told_apart(comparisons.source)
         if comparisons.source.effects and self.solver == "sdca":
             raise InputError("side and covariates go with solver='newton': sdca is the paper's algorithm, and no more")
         if self.trust:
@@ -215,21 +217,20 @@ class AltSVM(LowRank):
         sure = saved.calibration if saved else chosen.calibration if chosen else None
         keep = None if checkpoint is None else partial(checkpoint.write, self.cv_results_, sure)
         done = self._run(problem, comparisons, exposed, began, keep, saved, chosen)
-        if done:
-            self._set_effects(comparisons.source)
-            if self.converged_ and sure is not None:
-                self._slope.own = self._reluctance(comparisons, sure)
-                self._slope.found = sure
+        if done and self.converged_ and sure is not None:
+            self._slope.own = self._reluctance(comparisons, sure)
+            self._slope.found = sure
         return done
 
     def _trusted(self, comparisons: Comparisons) -> FloatArray:
         """How much each user is to be trusted, by a fit that trusts all alike."""
-        if not comparisons.source.written:
+        if type(comparisons.source) is not Votes or comparisons.source.implied:
             raise InputError("trust goes with votes: of ratings and clicks there is no telling who gave them at random")
         quiet = {"trust": False, "verbose": False, "callback": None, "checkpoint": None, "warm_start": False}
         first = type(self)(**{**self.get_params(), **quiet, "on_interrupt": "raise"}).fit(comparisons)
-        n_threads, sway = threads(self.n_threads), first.effects_.sway
-        found = answering(comparisons.source, first.U_, first.V_, first.rank_, n_threads, sway, coins=True)
+        source = plainly(comparisons.source)
+        sway, n_threads = first._sway_of(source), threads(self.n_threads)
+        found = answering(source, first.U_, first.V_, first.rank_, n_threads, sway, coins=True)
         return np.asarray(found.trust, np.float32)
 
     def update(self, comparisons: Comparisons, old: Comparisons | None = None) -> Any:

@@ -23,31 +23,33 @@ def is_table(answers: Any) -> bool:
 def is_rated(table: Any, names: Mapping[str, str]) -> bool:
     """Whether a table holds ratings rather than votes."""
     present = frames.names_in(table)
-    have = {role: _column(role, names, present) in present for role in ("winner", "loser", "item", "rating")}
+    have = {role: column_of(role, names, present) in present for role in ("winner", "loser", "item", "rating")}
     return have["item"] and have["rating"] and not (have["winner"] or have["loser"])
 
 
 def of_people(answers: Any, names: Mapping[str, str], effects: tuple[str, ...]) -> Comparisons:
     """The comparisons of several newcomers: as they are, or from a table of votes or of ratings.
 
-    Columns have the names of their roles, or the model's own; so have those that votes may have besides.
+    Columns have the names of their roles, or the model's own; those that votes may have besides have the usual ones.
     """
     if isinstance(answers, Comparisons):
         return answers
     frames.kind_of(answers)
     present = frames.names_in(answers)
     if is_rated(answers, names):
-        own: dict[str, Any] = {role: _column(role, names, present) for role in ("user", "item", "rating")}
+        own: dict[str, Any] = {role: column_of(role, names, present) for role in ("user", "item", "rating")}
         return Comparisons.from_ratings(answers, **own, more=True)
-    own = {role: _column(role, names, present) for role in ("user", "winner", "loser")}
+    own = {role: column_of(role, names, present) for role in ("user", "winner", "loser")}
     return Comparisons.from_frame(answers, **own, **_carried(present, effects))
 
 
-def votes_of_one(table: Any, effects: tuple[str, ...]) -> Comparisons:
+def votes_of_one(table: Any, names: Mapping[str, str], effects: tuple[str, ...]) -> Comparisons:
     """The comparisons of one newcomer's votes, which need not say whose they are."""
     present = frames.names_in(table)
-    user = "user" if "user" in present else None
-    return Comparisons.from_frame(table, user=user, **_carried(present, effects))
+    own: dict[str, Any] = {role: column_of(role, names, present) for role in ("user", "winner", "loser")}
+    if own["user"] not in present:
+        own["user"] = None
+    return Comparisons.from_frame(table, **own, **_carried(present, effects))
 
 
 def _carried(present: list[str], effects: tuple[str, ...]) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def _carried(present: list[str], effects: tuple[str, ...]) -> dict[str, Any]:
 def ratings_of_one(table: Any, names: Mapping[str, str]) -> Comparisons:
     """The comparisons of one newcomer's ratings, which need not say whose they are."""
     present = frames.names_in(table)
-    own: dict[str, Any] = {role: _column(role, names, present) for role in ("user", "item", "rating")}
+    own: dict[str, Any] = {role: column_of(role, names, present) for role in ("user", "item", "rating")}
     if own["user"] in present:
         return Comparisons.from_ratings(table, **own, more=True)
     got = frames.columns(table, {role: own[role] for role in ("item", "rating")})
@@ -85,6 +87,6 @@ def about_items(comparisons: Comparisons, items: Vocabulary, popularity: Any) ->
     return source.among(np.maximum(codes, 0).astype(np.int32), popularity)
 
 
-def _column(role: str, names: Mapping[str, str], present: list[str]) -> str:
+def column_of(role: str, names: Mapping[str, str], present: list[str]) -> str:
     own = names.get(role, role)
     return own if own in present else role

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from scipy import optimize
 
 from ..data.comparisons import Comparisons
-from ..data.rows import Mask, Pairs
+from ..data.rows import Mask, Pairs, beside_ties
 from ..errors import InputError
 from ..logistic import sigmoid
 from .exclusions import Rows, is_in
@@ -41,6 +41,7 @@ MOST_TIMES = 10
 SHARES = 0.05, 0.2  # of the answers, least and most; of items always the most
 MOST_PAIRS = 200_000
 STEEPEST, TINY = 1e30, 1e-12
+USUAL = 0.5  # a reluctance, where nothing is put aside
 SPREAD, LARGEST = 0.3, 2.0  # of the two exponents: how far from 0 they are expected, and may be
 
 
@@ -160,7 +161,9 @@ def by_twins(twin: Any, comparisons: Comparisons, ties: bool) -> Calibration:
         if learned is not None:
             pairs = rest.pairs()
             learned.append(Learned(pairs, twin._margins(pairs), rest.n_users))
-    return calibrated(asides, margins, worth(comparisons, asides), learned) if asides else Calibration(1.0)
+    if not asides:
+        return Calibration(1.0, tie=USUAL if ties else 0.0)
+    return calibrated(asides, margins, worth(comparisons, asides), learned)
 
 
 def weights(asides: Sequence[Aside]) -> Numbers:
@@ -224,11 +227,13 @@ def _with_ties(x: Numbers, own: Numbers, tied: Mask, w: Numbers) -> tuple[float,
 
 
 def _first_halves(pairs: Pairs) -> Mask:
-    """All pairs but the other halves of ties."""
+    """All pairs but the other halves of ties, and what stands beside ties."""
     first = np.zeros(len(pairs.user), bool)
     if pairs.group is not None:
         first[np.unique(pairs.group, return_index=True)[1]] = True
-    return first | ~is_tied(pairs)
+    beside = beside_ties(pairs)
+    kept: Mask = first | ~is_tied(pairs)
+    return kept if beside is None else kept & ~beside
 
 
 def _decided(asides: Sequence[Aside], margins: Sequence[Any], answers: float) -> Calibration:

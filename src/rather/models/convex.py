@@ -135,6 +135,7 @@ class Convex(LowRank):
         self._check_params()
         began = time.perf_counter()
         comparisons = self._read(comparisons)
+        self._check_told_apart(comparisons.source)
         n, m = comparisons.n_users, comparisons.n_items
         radius = None if self.lam is None else math.sqrt(self.lam * n * m)
         scaled, self.user_rule_ = self._scales(comparisons.source)
@@ -169,11 +170,9 @@ class Convex(LowRank):
         self._take(solver, exposed)
         pose()
         done = run_rounds(self, one_round, began, tol=self.tol, finish=trim)
-        if done:
-            self._set_effects(comparisons.source)
-            if self.converged_ and chosen is not None:
-                self._slope.own = self._reluctance(comparisons, chosen.calibration)
-                self._slope.found = chosen.calibration
+        if done and self.converged_ and chosen is not None:
+            self._slope.own = self._reluctance(comparisons, chosen.calibration)
+            self._slope.found = chosen.calibration
         return done
 
     def _take(self, solver: Growing, exposed: Exposure | None) -> None:

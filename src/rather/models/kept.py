@@ -80,7 +80,8 @@ def _check(name: str, column: Any, n: int, size: tuple[int, int]) -> None:
     else:
         sound = sound and column.dtype.kind in "biuf" and column.dtype == KINDS.get(name, column.dtype)
         sound = sound and bool((np.abs(column) <= LIMITS.get(name, np.inf)).all())  # also false for what is no number
-        sound = sound and (name not in ("weight", "gap") or (column.ndim == 1 and not (column < 0).any()))
+        sound = sound and column.ndim == (2 if name == "around" else 1)
+        sound = sound and (name not in ("weight", "gap") or not (column < 0).any())
     if not sound:
         raise ValueError(f"the column {name} of the comparisons is not what it should be")
 

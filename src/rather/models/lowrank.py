@@ -13,7 +13,7 @@ from ..native import LOSSES, threads
 from ..solving import reg as scale_of
 from ..solving.effects import Around
 from ..solving.exposure import Exposure, exposure_features, restored
-from ..solving.mixed import Answering
+from ..solving.mixed import alike
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule, scales
 from ..solving.smoothing import ROUND_BY_ROUND
@@ -100,9 +100,17 @@ class LowRank(Estimator, Certified, FoldInModel):
             around, () if around is None else self._sway_of(source) * around.scale,
         )  # fmt: skip
 
-    def _items_bias(self, source: Source, found: Answering) -> Any:
-        """See :func:`halves.bias`: estimates from halves of the people are off by twice as much."""
-        return halves.bias(self, source, found)
+    def _estimates(self, source: Source) -> Any:
+        return halves.estimates(self, source)
+
+    def _check_told_apart(self, source: Source) -> None:
+        """Refuse numbers that are but differences of the items' own: they cannot be told from the items' worth."""
+        if source.effects:
+            for name in alike(source):
+                raise InputError(
+                    f"the effect {name!r} is all but a difference of one number an item, which cannot be told from the "
+                    "items' worth; leave it out"
+                )
 
     def _settled(self) -> dict[str, Any]:
         bias = allowed(self.bias_reg_) if self.bias is not False else False

@@ -118,7 +118,7 @@ class Model(Stateful):
 
     def _state(self) -> dict[str, Any]:
         """The state that a fit has come to, with copies of what its next round will change and a slope of its own."""
-        return {**self.__dict__, "_slope": Slope(self._slope.found)}
+        return {**self.__dict__, "_slope": Slope(self._slope.found, self._slope.own)}
 
     def _is_fitted(self) -> bool:
         return "user_vocabulary_" in self.__dict__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..solving.effects import Around
 from ..solving.exposure import Exposure, people_features
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule
-from .answers import about_items, is_rated, is_table, of_people, ratings_of_one, votes_of_one
+from .answers import about_items, column_of, is_rated, is_table, of_people, ratings_of_one, votes_of_one
 from .calibration import Slope
 from .exclusions import Rows, select
 from .factors import LARGEST, best_rows
@@ -67,9 +68,11 @@ class FoldInModel(Swayed):
         if is_table(answers) and is_rated(answers, self.names_):
             return self._one(ratings_of_one(answers, self.names_))
         if is_table(answers):
-            check_answers(answers, "the table", "user")
-            if len(frames.columns(answers, {"winner": "winner", "loser": "loser"})["winner"]):
-                return self._one(votes_of_one(answers, self.effects_.names))
+            check_answers(answers, "the table", column_of("user", self.names_, frames.names_in(answers)))
+            present = frames.names_in(answers)
+            roles = {role: column_of(role, self.names_, present) for role in ("winner", "loser")}
+            if len(frames.columns(answers, roles)["winner"]):
+                return self._one(votes_of_one(answers, self.names_, tuple(self.sway_)))
             answers = []
         if isinstance(answers, str) or not isinstance(answers, Iterable):
             raise InputError(f"the answers are {answers!r}; they must be a list of pairs (winner, loser)")
@@ -102,9 +105,11 @@ class FoldInModel(Swayed):
             comparisons of any kind.
         """
         self._require_fit()
-        comparisons = of_people(answers, self.names_, self.effects_.names)
+        comparisons = of_people(answers, self.names_, tuple(self.sway_))
         source, items = self._about_items(comparisons)
         U, (start, met) = self._solve_newcomers(source, items, threads(self.n_threads)), source.met()
+        if self._knows_ties():
+            self._calibrated()  # which a newcomer's reluctance takes
         slope, own = self._slope, self._newcomers_reluctance(source, U, items)
         made = object.__new__(type(self))
         state = {
@@ -138,8 +143,7 @@ class FoldInModel(Swayed):
     def _person(self, source: Source, items: Codes, answers: list[Any], n_threads: int) -> Person:
         """The one user of a source, the items of which are these."""
         U = self._solve_newcomers(source, items, n_threads)
-        own = self._newcomers_reluctance(source, U, items)
-        return Person(self, U, answers, items[source.met()[1]], 1.0 if own is None else float(own[0]))
+        return Person(self, U, answers, items[source.met()[1]], partial(self._newcomers_reluctance, source, U, items))
 
     def _about_items(self, comparisons: Comparisons) -> tuple[Source, Codes]:
         """The source of newcomers' comparisons, and the model's codes of its items."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,17 +22,25 @@ class Person:
     ----------
     factors : array of shape (rank,)
     answers : list of (winner, loser) and (item, item, "tie"), or of (item, rating)
-    reluctance : float
-        To decide, beside the typical person's, where the model knows of ties.
     """
 
-    def __init__(self, model: Any, u: FloatArray, answers: list[Any], met: Codes, reluctance: float) -> None:
+    def __init__(
+        self, model: Any, u: FloatArray, answers: list[Any], met: Codes, reluctance: Callable[[], FloatArray | None]
+    ) -> None:
         self.model = model._frozen()  # the state they came from, whatever is fitted later
-        self.answers, self.reluctance = answers, reluctance
+        self.answers, self._reluctance = answers, reluctance
         self._u, self._met = u, met  # the items in the answers
 
     def __repr__(self) -> str:
         return f"Person: {len(self.answers)} answers"
+
+    @property
+    def reluctance(self) -> float:
+        """To decide, beside the typical person's; 1 where the model knows nothing of ties."""
+        if self.model._knows_ties():
+            self.model._calibrated()
+        own = self._reluctance()
+        return 1.0 if own is None else float(own[0])
 
     @property
     def factors(self) -> FloatArray:
@@ -52,7 +61,7 @@ class Person:
         met = set(self._met.tolist())
         unmet = sum(int(self.model._item_codes(item)[0]) not in met for item in (left, right))
         now = self.model._calibrated()
-        margin = a[0] - b[0] + now._surroundings(side, covariates, 1)[0] @ np.array(now.effects_.sway)
+        margin = a[0] - b[0] + now._surroundings(side, covariates, 1)[0] @ np.array([*now.sway_.values()])
         told = now._slope.found.told(margin, len(met), unmet, self.reluctance)
         return told if told.ndim else float(told)
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..data.rows import SIDE, Pairs
+from ..data.rows import SIDE, TIE, Pairs
 from ..data.source import Source
 from ..data.tables import Table
 from ..data.votes import Votes
 from ..errors import InputError, number
-from ..native import FloatArray, threads
+from ..native import FloatArray
 from ..solving.effects import swayed
-from ..solving.mixed import Answering, answering
 from ..solving.problem import Problem
 from .calibration import Calibration
 from .exclusions import is_in
@@ -30,25 +30,27 @@ SIDES = {"left": 1.0, "first": 1.0, "right": -1.0, "second": -1.0, None: 0.0}
 
 
 @dataclass(frozen=True)
-class Effects:
-    """Their names, what one unit adds to a margin of scores, and in log-odds the estimates with standard errors.
-
-    The last of the estimates is the reluctance to decide, where there were ties.
-    """
+class Estimates:
+    """Of effects, in log-odds, with standard errors; the last is the reluctance to decide where there were ties."""
 
     names: tuple[str, ...] = ()
-    sway: tuple[float, ...] = ()
     estimate: tuple[float, ...] = ()
     error: tuple[float, ...] = ()
 
     def is_sound(self) -> bool:
-        numbers = *self.sway, *self.estimate, *self.error
         return (
-            all(isinstance(name, str) for name in self.names)
-            and len(self.estimate) == len(self.error) <= len(self.names) + 1
-            and len(self.sway) == len(self.names)
-            and all(isinstance(x, (int, float)) and abs(x) < LARGEST for x in numbers)
+            len(set(self.names)) == len(self.names) == len(self.estimate) == len(self.error)
+            and all(isinstance(name, str) for name in self.names)
+            and all(isinstance(x, (int, float)) and abs(x) < LARGEST for x in (*self.estimate, *self.error))
+            and all(x >= 0 for x in self.error)
         )
+
+
+@dataclass
+class Told:
+    """The estimates of one fitted state, once they are found; shared by all that answer from that state."""
+
+    found: Estimates | None = None
 
 
 class Swayed(FactorModel):
@@ -56,8 +58,9 @@ class Swayed(FactorModel):
 
     ties: str = "half"  # of kinds that do not say
     trust_: FloatArray | None = None  # how much each user counts
+    sway_: Mapping[str, float] = MappingProxyType({})  # what one unit of each effect adds to a margin of scores
+    _told: Told
     _posed: Any
-    effects_: Effects = Effects()
 
     @of_one_moment
     def effects(self) -> Table:
@@ -66,19 +69,42 @@ class Swayed(FactorModel):
         Estimates are in log-odds, with standard errors and 95 % intervals: by "side" the item that stood first has
         e^estimate times the odds it would have had, by a covariate so much for one unit more. They are everybody's, and
         no part of scores and rankings. "tie" is the reluctance r to decide of a typical person: of two items that they
-        like equally they prefer either with probability 1 / (1 + e^r). They are estimated in a model of how people
-        answer, given the items (docs/mathematics.md), not read off from the fit, which shrinks.
+        like equally they prefer either with probability 1 / (1 + e^r).
+
+        They are estimated in a model of how people answer, given the items (docs/mathematics.md), not read off from the
+        fit, which shrinks. The first call does so, and takes about as long as a few fits; a file holds what was found
+        before ``save``. Where there are so few answers that items cannot be told from chance, estimates are smaller
+        than the truth, as those of people whose tastes nobody knows.
         """
         self._require_fit()
-        known = self.effects_
-        if not known.estimate:
-            raise InputError("the comparisons had no side, no covariates and no ties: there are no effects to tell of")
-        names = known.names + ("tie",) * (len(known.estimate) - len(known.names))
+        if self._told.found is None:
+            self._told.found = self._estimated()
+        known = self._told.found
         estimate, error = np.array(known.estimate), np.array(known.error)
-        return self._table({
-            "effect": np.array(names, object), "estimate": estimate, "error": error,
-            "low": estimate - NORMAL * error, "high": estimate + NORMAL * error,
-        })  # fmt: skip
+        low, high = estimate - NORMAL * error, estimate + NORMAL * error
+        for at, name in enumerate(known.names):
+            if name == TIE:  # which is above 0: the interval is that of its logarithm
+                far = np.exp(min(NORMAL * error[at] / max(estimate[at], 1e-12), 50.0))
+                low[at], high[at] = estimate[at] / far, estimate[at] * far
+        names = np.array(known.names, object)
+        return self._table({"effect": names, "estimate": estimate, "error": error, "low": low, "high": high})
+
+    def _estimated(self) -> Estimates:
+        source = None if self._fitted_to is None else self._fitted_to.source
+        ties = self._slope.found is not None and self._slope.found.tie > 0
+        if not (self.sway_ or ties or (source is not None and self._models_ties(source))):
+            raise InputError("the comparisons had no side, no covariates and no ties: there are no effects to tell of")
+        if source is None or self.__dict__.get("_are_newcomers"):
+            raise InputError(
+                "estimating effects needs the comparisons that the model was fitted to: this one was read from a file "
+                "without them, or is of newcomers; call effects() of the fitted model, and save it then"
+            )
+        names, estimate, error = self._estimates(source)
+        return Estimates(names, tuple(map(float, estimate)), tuple(map(float, error)))
+
+    def _estimates(self, source: Source) -> Any:
+        """(names, estimates, errors) of a source that the model was fitted to."""
+        raise InputError(f"{type(self).__name__} does not know of side, covariates and ties; fit AltSVM or Convex")
 
     def probability(self, users: Any, left: Any, right: Any, side: Any = None, covariates: Any = None) -> FloatArray:
         """Probability that each user prefers ``left`` to ``right``; where people tied, of left, a tie, and right.
@@ -99,22 +125,22 @@ class Swayed(FactorModel):
         now = self._calibrated()
         u, a, b = now._asked(users, left, right)
         z = now._surroundings(side, covariates, len(u))
-        margin = now.score_codes(u, a) - now.score_codes(u, b) + z @ np.array(now.effects_.sway)
+        margin = now.score_codes(u, a) - now.score_codes(u, b) + z @ np.array([*now.sway_.values()])
         unmet = sum(~is_in(now.seen_, u, item) for item in (a, b))
         found, met = now._slope.found, np.diff(now.seen_[0])[u]
         reluctance = 1.0 if now._slope.own is None else now._slope.own[u]
         return np.asarray(found.told(margin, met, unmet, reluctance))
 
     def _surroundings(self, side: Any, covariates: Any, n: int) -> Any:
-        """One row of numbers for each of n questions, columns as in ``effects_``."""
-        names = self.effects_.names
+        """One row of numbers for each of n questions, columns as in ``sway_``."""
+        names = [*self.sway_]
         z = np.zeros((n, len(names)))
         given: dict[str, Any] = {}
         if side is not None:
-            sides = [side] * n if isinstance(side, str) else list(side)
-            bad = [s for s in sides if s not in SIDES]
+            sides = [side] * n if isinstance(side, str) or not isinstance(side, Iterable) else list(side)
+            bad = [s for s in sides if not (s is None or (isinstance(s, str) and s in SIDES))]
             if bad:
-                raise InputError(f"side is {bad[0]!r}; it must be 'left' or 'right'")
+                raise InputError(f"side is {bad[0]!r}; it must be 'left' or 'right', or a list of them")
             given[SIDE] = [SIDES[s] for s in sides]
         if covariates is not None:
             if not isinstance(covariates, Mapping):
@@ -124,12 +150,12 @@ class Swayed(FactorModel):
             if name not in names:
                 known = f"it knows {', '.join(map(repr, names))}" if names else "it knows none"
                 raise InputError(f"the model knows no effect {name!r}: {known}")
-            numbers = np.asarray(values, np.float64).reshape(-1)
-            if len(numbers) not in (1, n):
-                raise InputError(f"{name!r} has {len(numbers)} numbers; it must have one for each of the {n} pairs")
-            for x in numbers.tolist():
+            every = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+            if len(every) not in (1, n):
+                raise InputError(f"{name!r} has {len(every)} numbers; it must have one for each of the {n} pairs")
+            for x in every:
                 number(repr(name), x, at_least=-LARGEST, at_most=LARGEST)
-            z[:, names.index(name)] = numbers
+            z[:, names.index(name)] = every
         return z
 
     # -- in a fit -------------------------------------------------------------------------------------------------
@@ -140,48 +166,48 @@ class Swayed(FactorModel):
         tied = source.pairs().tied
         return tied is not None and bool(tied.any())
 
+    def _knows_ties(self) -> bool:
+        """Whether the model has ties as outcomes, or will have once it is calibrated."""
+        found = self._slope.found
+        if found is not None:
+            return found.tie > 0
+        return self._fitted_to is not None and self._models_ties(self._fitted_to.source)
+
     def _read(self, comparisons: Comparisons) -> Comparisons:
         """The comparisons as ``ties`` reads them."""
-        if self.ties == "half" and isinstance(comparisons.source, Votes):
-            return comparisons._with(comparisons.source.without_ties())
+        source = comparisons.source
+        if self.ties == "half" and isinstance(source, Votes) and source.pairs().tied is not None:
+            return comparisons._with(source.without_ties())
         return comparisons
 
     def _set_sway(self) -> None:
         """The effects in units of scores that a fit has come to."""
         posed = self._posed
         if posed is None or posed.around is None:
-            self.effects_ = Effects()
+            self.sway_ = MappingProxyType({})
         else:
-            self.effects_ = Effects(posed.source.effects, _floats(posed.g / posed.around.scale))
+            values = map(float, posed.g / posed.around.scale)
+            self.sway_ = MappingProxyType(dict(zip(posed.source.effects, values, strict=True)))
 
-    def _set_effects(self, source: Source) -> None:
-        """The estimates that the items of a fit give."""
-        if source.effects or self._models_ties(source):
-            found = self._answering(source)
-            estimate = found.estimate - self._items_bias(source, found)
-            self.effects_ = replace(self.effects_, estimate=_floats(estimate), error=_floats(found.error))
+    def _set_data(self, comparisons: Comparisons) -> None:
+        super()._set_data(comparisons)
+        self._told = Told()
 
-    def _items_bias(self, source: Source, found: Answering) -> Any:
-        """By how much estimates are off because items, taken as given, were fitted to the same answers."""
-        return 0.0
+    def _state(self) -> dict[str, Any]:
+        return {**super()._state(), "_told": Told()}
 
     def _sway_of(self, source: Source) -> Any:
         """What the model knows of a source's effects, in units of scores: 0 where it knows nothing."""
-        known = dict(zip(self.effects_.names, self.effects_.sway, strict=True))
-        return np.array([known.get(name, 0.0) for name in source.effects])
+        return np.array([self.sway_.get(name, 0.0) for name in source.effects])
 
     def _sways(self, problem: Problem, source: Source) -> None:
         """Set a problem's effects to what the model knows of its source's."""
         if problem.around is not None:
             problem.set_effects(self._sway_of(source) * problem.around.scale)
 
-    def _answering(self, source: Source) -> Answering:
-        n_threads, sway = threads(self.n_threads), self.effects_.sway
-        return answering(source, self.U_, self.V_, self.rank_, n_threads, sway, self.trust_ is not None)
-
     def _margins(self, pairs: Pairs) -> Any:
         own = super()._margins(pairs)  # kinds that know nothing of effects have no more
-        return own + swayed(pairs, np.array(self.effects_.sway)) if self.effects_.sway else own
+        return own + swayed(pairs, np.array([*self.sway_.values()])) if self.sway_ else own
 
     def _reluctance(self, comparisons: Comparisons, found: Calibration) -> FloatArray | None:
         if not found.tie or self.__dict__.get("_are_newcomers"):
@@ -207,13 +233,18 @@ class Swayed(FactorModel):
         return super()._tensors() | {name: each for name, each in known.items() if each is not None}
 
     def _about(self) -> dict[str, Any]:
-        known = self.effects_
-        if not known.names and not known.estimate:
-            return super()._about()
-        return {**super()._about(), "effects": {name: list(getattr(known, name)) for name in known.__annotations__}}
+        told = self._told.found
+        known = {"sway": dict(self.sway_)} if self.sway_ else {}
+        return {**super()._about(), **known, **({} if told is None else {"effects": asdict(told)})}
 
     def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
-        self.effects_ = Effects(**{name: tuple(values) for name, values in about.get("effects", {}).items()})
+        sway, told = about.get("sway", {}), about.get("effects")
+        if not all(isinstance(x, (int, float)) and abs(x) < LARGEST for x in sway.values()):
+            return False
+        self.sway_ = MappingProxyType({str(name): float(x) for name, x in sway.items()})
+        self._told = Told(None if told is None else Estimates(**{name: tuple(each) for name, each in told.items()}))
+        if self._told.found is not None and not self._told.found.is_sound():
+            return False
         for name in ("reluctance", "trust"):
             each = tensors.get(name)
             if each is not None:
@@ -223,12 +254,8 @@ class Swayed(FactorModel):
                     self.trust_ = each
                 else:
                     self._slope.own = each
-        return super()._restore(tensors, about) and self.effects_.is_sound()
+        return super()._restore(tensors, about)
 
 
 def _positive(values: Any) -> bool:
     return bool(((values > 0) & (values < LARGEST)).all())
-
-
-def _floats(values: Any) -> tuple[float, ...]:
-    return tuple(map(float, values))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..data.rows import Mask, Pairs
+from ..data.rows import Mask, Pairs, beside_ties
 from ..logistic import sigmoid
 
 LEAST, MOST = 1e-4, 30.0
@@ -74,7 +74,10 @@ class _Answers:
     """Margins, by whom, and whether they are a tie's; halves of ties count whole here."""
 
     def __init__(self, x: Any, pairs: Pairs, n_users: int) -> None:
-        self.x, self.user, self.n, self.tied = np.asarray(x, np.float64), pairs.user, n_users, is_tied(pairs)
+        beside, x = beside_ties(pairs), np.asarray(x, np.float64)
+        if beside is not None:  # where nobody could have tied
+            x, pairs = x[~beside], pairs.take(~beside)
+        self.x, self.user, self.n, self.tied = x, pairs.user, n_users, is_tied(pairs)
         self.w = pairs.weights() * np.where(self.tied, 2.0, 1.0)
         self.ties = 0.5 * np.bincount(self.user, self.w * self.tied, n_users)
         self.said = np.bincount(self.user, minlength=n_users) > 0

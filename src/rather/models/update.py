@@ -42,7 +42,7 @@ def updated(work: Any, new: Comparisons, old: Comparisons | None) -> bool:
     last._require_fit()
     if not isinstance(new, Comparisons):
         raise InputError(f"update was given a {type(new).__name__}; it takes Comparisons")
-    known = earlier(last, old)
+    known = last._read(earlier(last, old))
     decided = last.__dict__.get("_fitted_with", {})
     work.set_params(**{name: decided[name] for name in DECIDED if name in decided})
     work._fitted_with = {**work.get_params(), **{name: value for name, value in decided.items() if name == "rank"}}
@@ -72,7 +72,12 @@ def updated(work: Any, new: Comparisons, old: Comparisons | None) -> bool:
     work._pose(source, problem, exposed)
     work._set_data(comparisons)
     work._set_interest(exposed, comparisons)
-    work._slope.found = last._slope.found
+    found = last._slope.found
+    if found is not None and not (work._models_ties(source) and not found.tie):  # else ties are new: find it again
+        work._slope.found = found
+        if last._slope.own is not None:
+            work._slope.own = np.ones(source.n_users, np.float32)
+            work._slope.own[union.users.codes[0]] = last._slope.own
     work._take(solver, exposed)
     tol = solver.tightening.tol = work._usual_tol(source, exposed)
 
@@ -82,10 +87,8 @@ def updated(work: Any, new: Comparisons, old: Comparisons | None) -> bool:
         return record
 
     done = run_rounds(work, one_round, began, tol=NEAR * tol, title=f"{type(work._model).__name__} update")
-    if done:
-        work._set_effects(source)
-        if work._slope.found is not None:
-            work._slope.own = work._reluctance(comparisons, work._slope.found)
+    if done and work._slope.found is not None:
+        work._slope.own = work._reluctance(comparisons, work._slope.found)
     return done
 
 

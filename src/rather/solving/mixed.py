@@ -22,18 +22,23 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.special import betaln
 
+from ..data.rows import beside_ties
 from ..data.source import Source
+from ..data.votes import Votes
 from ..logistic import sigmoid
 from ..native import FloatArray, core, factor
 from .effects import Around
 
 MOST_RANK, LEAST_SHARE = 16, 0.1  # of directions of taste: how many, and how strong beside the strongest
+ANSWERS = 5  # of a person, for each of them
 PASSES, FIRST_STEPS, STEPS = 200, 10, 3
 TOL, SLACK, LITTLE = 1e-4, 1e-5, 1e-6
 CLUSTERS = 20  # people, from which on errors allow for people who differ in what the model has alike
 FLOOR = 1e-4  # of variances
 LEAST_TRUST, CHANGED = 1e-3, 0.01
 START, FIRST_SPREAD = 0.5, 0.2  # reluctance, and that of its logarithm
+PRIOR = 0.05  # the precision of effects about 0 (columns being of mean square 1), and of log r about its start
+ALIKE = 1e-3  # of a column's squares that no difference of items has: less is chance
 
 
 @dataclass(frozen=True)
@@ -80,21 +85,25 @@ def answering(
     g: Any = (),
     coins: bool = False,
     directions: int | None = None,
+    ties: bool | None = None,
 ) -> Answering:
     """Estimated from written comparisons, given the factors of a fit and its effects g, in units of scores.
 
     ``coins``: whether some may answer by a coin; people then count by how probable it is that they do not.
-    ``directions`` of taste: None takes those that are strong.
+    ``directions`` of taste: None takes those that are strong. ``ties``: whether people may tie; None: where they did.
     """
     store, pairs, around = source.store, source.pairs(), Around.of(source)
-    items, rank = _leading(U, V, rank, directions)
-    tied = None if pairs.tied is None or not pairs.tied.any() else pairs.tied.astype(np.uint8)
+    said = np.bincount(pairs.user, minlength=source.n_users) > 0
+    most = max(int(source.answers() / (ANSWERS * max(said.sum(), 1))), 1)
+    items, rank = _leading(U, V, rank, directions, min(most, MOST_RANK))
+    halves = np.zeros(len(source), np.uint8) if pairs.tied is None else pairs.tied.astype(np.uint8)
+    tied = halves if (halves.any() if ties is None else ties) else None
     scale = np.ones(0) if around is None else around.scale
     Z = np.empty((len(source), 0), np.float32)
     if around is not None:
         Z, nearest = _own(pairs, around.Z, source.n_items)
         items[:, rank] += nearest @ (np.asarray(g) * scale)
-    d, ties = Z.shape[1], int(tied is not None)
+    d, ties = Z.shape[1], tied is not None
     n_random, n_fixed = rank + ties, d + ties + 1 + rank
     fixed = np.zeros(n_fixed)
     fixed[d + ties] = 1.0
@@ -105,11 +114,23 @@ def answering(
         covariance[-1, -1] = FIRST_SPREAD**2
     people, variance = np.zeros((source.n_users, n_random + 1)), np.zeros(len(source), np.float32)
     people[:, -1] = covariance[-1, -1] if n_random else 0.0  # of the last of them
-    said = np.diff(np.searchsorted(pairs.user, np.arange(source.n_users + 1))) > 0
     count, coin = said.astype(np.float64), _coin(pairs, source.n_users)
     moments, information, squares = (np.empty((n, n)) for n in (n_random, n_fixed, n_fixed))
     gradient, bound = np.empty(n_fixed), np.empty(source.n_users)
+    usual, prior = fixed.copy(), np.zeros(n_fixed)
+    prior[: d + ties] = PRIOR
     best, step, wider = -np.inf, np.zeros(n_fixed), np.zeros_like(covariance)
+
+    def evidence(known: tuple[Any, Any]) -> Any:
+        """For a person who means it, beside a coin: without the effects, or who is swayed would count for more."""
+        unswayed, each = np.where(np.arange(n_fixed) < d, 0.0, fixed), np.empty_like(bound)
+        sums = (np.empty_like(a) for a in (moments, gradient, information, squares))
+        core.mixed_pass(
+            store, items, rank, tied, Z, unswayed, precision, known[0].copy(), known[1].copy(), count, STEPS, *sums,
+            each, n_threads,
+        )  # fmt: skip
+        return each + 0.5 * np.linalg.slogdet(precision)[1] - coin
+
     for n in range(PASSES):
         now = people.copy(), variance.copy()
         precision = np.linalg.inv(covariance)
@@ -124,31 +145,47 @@ def answering(
             continue
         gain, best, (people, variance) = value - best, value, now
         if coins and n >= FIRST_STEPS:
-            evidence = bound + 0.5 * np.linalg.slogdet(precision)[1] - coin
-            before, count = count, np.where(said, trusted(evidence, said), 0.0)
+            before, count = count, np.where(said, trusted(evidence(now), said), 0.0)
             if np.abs(count - before).max() > CHANGED:
                 gain, best = np.inf, -np.inf  # the sums are of others now
-        inverse = np.linalg.inv(information + 1e-6 * np.eye(n_fixed))
-        step = inverse @ gradient
+        inverse = np.linalg.inv(information + np.diag(prior) + 1e-6 * np.eye(n_fixed))
+        step = inverse @ (gradient - prior * (fixed - usual))
         step /= max(1.0, float(np.abs(step[: d + ties]).max(initial=0.0)))
         if n > FIRST_STEPS and (np.abs(step[: d + ties + 1]).max() <= TOL or gain <= LITTLE * abs(value)):
             break
         wider = moments / max(count.sum(), 1.0) + FLOOR * np.eye(n_random) - covariance
         fixed, covariance = fixed + step, covariance + wider
-    if (count > 0).sum() >= CLUSTERS:
-        inverse = inverse @ squares @ inverse * (count.sum() / (count.sum() - 1))
-    estimate, error = fixed[:d] / scale, np.sqrt(np.maximum(np.diag(inverse), 0))[: d + ties]
+    squared = np.diag(inverse)[: d + ties]
+    if count.sum() >= CLUSTERS:
+        apart = inverse @ squares @ inverse * (count.sum() / (count.sum() - 1))
+        squared = np.maximum(squared, np.diag(apart)[: d + ties])
+    estimate, error = fixed[:d] / scale, np.sqrt(np.maximum(squared, 0))
     error[:d] /= scale
     if ties:
         reluctance = np.exp(fixed[d])
         estimate, error[d] = np.append(estimate, reluctance), error[d] * reluctance
-    bound += 0.5 * np.linalg.slogdet(precision)[1] - coin
-    names = source.effects + ("tie",) * ties
-    trust = np.maximum(np.where(said, trusted(bound, said), 1.0), LEAST_TRUST) if coins else None
+    names = source.effects + ("tie",) * int(ties)
+    trust = np.maximum(np.where(said, count, 1.0), LEAST_TRUST) if coins else None
     return Answering(names, estimate, error, covariance, people[:, :n_random], trust)
 
 
-def _leading(U: FloatArray, V: FloatArray, rank: int, wanted: int | None) -> tuple[FloatArray, int]:
+def plainly(source: Source) -> Source:
+    """Without what stands beside ties in the same answers (see ``readers``), where nobody could have tied."""
+    beside = beside_ties(source.pairs())
+    return source.without(beside) if isinstance(source, Votes) and beside is not None else source
+
+
+def alike(source: Source) -> list[str]:
+    """The effects whose numbers are all but differences of the items' own."""
+    around = Around.of(source)
+    if around is None or len(around.Z) <= source.n_items:
+        return []
+    own, _ = _own(source.pairs(), around.Z, source.n_items)
+    left = np.square(own, dtype=np.float64).mean(axis=0)
+    return [name for name, share in zip(source.effects, left, strict=True) if share < ALIKE]
+
+
+def _leading(U: FloatArray, V: FloatArray, rank: int, wanted: int | None, most: int) -> tuple[FloatArray, int]:
     """V's directions of taste, strongest first, as many as are wanted or strong; then its biases: (rows, how many)."""
     right, left = V[:, :rank].astype(np.float64), U[:, :rank].astype(np.float64)
     sizes, Q = np.linalg.eigh(np.einsum("jr,js->rs", right, right))
@@ -157,7 +194,7 @@ def _leading(U: FloatArray, V: FloatArray, rank: int, wanted: int | None) -> tup
     strength, E = np.linalg.eigh((Q * root).T @ np.einsum("ir,is->rs", left, left) @ (Q * root))
     strength, E = np.sqrt(np.maximum(strength[::-1], 0)), E[:, ::-1]
     strong = int((strength > LEAST_SHARE * strength.max(initial=0.0)).sum())
-    k = min(strong if wanted is None else min(wanted, len(strength)), MOST_RANK)
+    k = min(strong, most) if wanted is None else min(wanted, len(strength))
     made = factor(len(V), k + 1)
     made[:, :k] = np.sqrt(len(V)) * right @ (Q / root) @ E[:, :k]
     made[:, k] = V[:, rank]
