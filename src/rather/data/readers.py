@@ -26,12 +26,14 @@ TELLING = 20  # rows that are all alike are no chance
 RESERVED = ("user", "winner", "loser", "weight", SIDE, TIE)  # what a table of votes has beside covariates
 EVERYONE = "everyone"  # who voted where nobody is named
 GOOD, BAD = "both good", "both bad"
-OUTCOMES = {  # 1: the left one won, -1: the right one, 0: neither
-    **dict.fromkeys(("left", "a", "model_a", "first"), 1),
-    **dict.fromkeys(("right", "b", "model_b", "second"), -1),
-    **dict.fromkeys(("tie", "draw", "equal", GOOD, BAD, "tie (bothgood)", "tie (bothbad)", "bothbad", "neither"), 0),
+_LEFT, _RIGHT = ("left", "a", "first"), ("right", "b", "second")
+_MORE = ("model", "response", "assistant", "option")
+OUTCOMES = {  # letters alone: 1 where the left one won, -1 the right one, 0 neither
+    **dict.fromkeys((*_LEFT, *(f"{more}a" for more in _MORE), "leftwins", "awins"), 1),
+    **dict.fromkeys((*_RIGHT, *(f"{more}b" for more in _MORE), "rightwins", "bwins"), -1),
+    **dict.fromkeys(("tie", "draw", "equal", "bothgood", "bothbad", "tiebothgood", "tiebothbad", "neither"), 0),
 }
-KINDS = {GOOD: 1, "tie (bothgood)": 1, BAD: -1, "tie (bothbad)": -1, "bothbad": -1, "neither": -1}  # of ties
+KINDS = {"bothgood": 1, "tiebothgood": 1, "bothbad": -1, "tiebothbad": -1, "neither": -1}  # of ties
 Covariates = Iterable[str] | Mapping[str, str | tuple[str, str]]
 
 Read = tuple[Ids, Ids, Source]
@@ -90,7 +92,7 @@ def arena(
     around = {name: sign * values for name, values in {SIDE: np.ones(len(win)), **_differences(got, asked)}.items()}
     if bar is None:
         return _made(got, user, win, lose, weight, won == 0, around)
-    kind = np.array([KINDS.get(_word(value), 0) for value in np.asarray(got["outcome"], object).tolist()])
+    kind = np.array([KINDS.get(_letters(value), 0) for value in np.asarray(got["outcome"], object).tolist()])
     if not kind.any():
         raise InputError(f"no outcome (column {outcome!r}) is {GOOD!r} or {BAD!r}, which a bar is for; leave bar out")
     return _made(got, user, win, lose, weight, won == 0, around, (as_ids([bar], "the bar"), kind))
@@ -187,6 +189,11 @@ def _differences(got: dict[str, Any], asked: dict[str, tuple[str, ...]]) -> dict
         made[name] = read[0] - read[1] if len(read) == 2 else read[0]
         if len(made[name]) >= TELLING and not made[name].any():
             raise InputError(f"the covariate {name!r} is 0 in every row, which says nothing; leave it out")
+        if len(made[name]) >= TELLING and (made[name].min() > 0 or made[name].max() < 0):
+            raise InputError(
+                f"the covariate {name!r} has one sign in all {len(made[name]):,} rows, as no difference has; "
+                "give the two columns that it is the difference of"
+            )
         if 0 < np.abs(made[name]).max(initial=0) < LEAST_COVARIATE:
             raise InputError(f"the covariate {name!r} is nowhere above {LEAST_COVARIATE:g}; give it in smaller units")
     return made
@@ -224,6 +231,11 @@ def _are_flags(values: Any, win: Ids, lose: Ids) -> bool:
     return not set(values.tolist()) & {*win.tolist(), *lose.tolist()}
 
 
+def _letters(value: Any) -> Any:
+    """Text as outcomes are compared: both_bad, Both bad and (bothbad) are one."""
+    return "".join(letter for letter in value.casefold() if letter.isalnum()) if isinstance(value, str) else value
+
+
 def _word(value: Any) -> Any:
     return value.strip().lower() if isinstance(value, str) else value
 
@@ -233,7 +245,7 @@ def _outcomes(values: Any, left: Ids, right: Ids, column: str) -> Any:
     given = np.asarray(values, object)
     won = np.empty(len(given), np.int8)
     for row, (value, a, b) in enumerate(zip(given.tolist(), left.tolist(), right.tolist(), strict=True)):
-        word = _word(value)
+        word = _letters(value)
         named = 1 if value == a else -1 if value == b else None
         said = OUTCOMES.get(word) if isinstance(word, str) else None
         if named is not None and said is not None and named != said:
@@ -248,7 +260,7 @@ def _outcomes(values: Any, left: Ids, right: Ids, column: str) -> Any:
         else:
             raise InputError(
                 f"the outcome (column {column!r}) in row {row} is {quoted(value)}; it must be left, right or tie "
-                "(or the item that won; model_a, model_b, 'tie (bothbad)' and their like are understood)"
+                "(model_a, 'both bad' and their like are understood, and the item that won): replace it by one of these"
             )
     return won
 

@@ -90,6 +90,8 @@ class Swayed(FactorModel):
         return self._table({"effect": names, "estimate": estimate, "error": error, "low": low, "high": high})
 
     def _estimated(self) -> Estimates:
+        if type(self)._estimates is Swayed._estimates:
+            raise InputError(f"{type(self).__name__} does not know of side, covariates and ties; fit AltSVM or Convex")
         source = None if self._fitted_to is None else self._fitted_to.source
         ties = self._slope.found is not None and self._slope.found.tie > 0
         if not (self.sway_ or ties or (source is not None and self._models_ties(source))):
@@ -104,7 +106,7 @@ class Swayed(FactorModel):
 
     def _estimates(self, source: Source) -> Any:
         """(names, estimates, errors) of a source that the model was fitted to."""
-        raise InputError(f"{type(self).__name__} does not know of side, covariates and ties; fit AltSVM or Convex")
+        raise NotImplementedError
 
     def probability(self, users: Any, left: Any, right: Any, side: Any = None, covariates: Any = None) -> FloatArray:
         """Probability that each user prefers ``left`` to ``right``; where people tied, of left, a tie, and right.

@@ -79,7 +79,7 @@ class _Answers:
             x, pairs = x[~beside], pairs.take(~beside)
         self.x, self.user, self.n, self.tied = x, pairs.user, n_users, is_tied(pairs)
         self.w = pairs.weights() * np.where(self.tied, 2.0, 1.0)
-        self.ties = 0.5 * np.bincount(self.user, self.w * self.tied, n_users)
+        self.ties = 0.5 * np.bincount(self.user, self.w * self.tied, n_users).astype(np.float64)
         self.said = np.bincount(self.user, minlength=n_users) > 0
 
     def likeliest(self, e: Numbers, level: float, spread: float) -> tuple[Numbers, Numbers]:
@@ -89,8 +89,8 @@ class _Answers:
             r = np.clip(np.exp(level + e), LEAST, MOST)
             sign = np.where(self.tied, 1.0, -1.0)
             p = sigmoid(-(self.x + sign * r[self.user]))
-            slope = np.bincount(self.user, self.w * sign * p, self.n)
-            curvature = np.bincount(self.user, self.w * p * (1 - p), self.n)
+            slope = np.bincount(self.user, self.w * sign * p, self.n).astype(np.float64)
+            curvature = np.bincount(self.user, self.w * p * (1 - p), self.n).astype(np.float64)
             rest = -np.expm1(-2 * r)
             slope += self.ties * 2 * np.exp(-2 * r) / rest
             curvature += self.ties * 4 * np.exp(-2 * r) / rest**2

@@ -15,7 +15,7 @@ of items say of them, so that g is what it is whatever the items' biases are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ TOL, SLACK, LITTLE = 1e-4, 1e-5, 1e-6
 CLUSTERS = 20  # people, from which on errors allow for people who differ in what the model has alike
 FLOOR = 1e-4  # of variances
 LEAST_TRUST, CHANGED = 1e-3, 0.01
+LEAST_KNOWN = 1e-3  # of the information
 START, FIRST_SPREAD = 0.5, 0.2  # reluctance, and that of its logarithm
 PRIOR = 0.05  # the precision of effects about 0 (columns being of mean square 1), and of log r about its start
 ALIKE = 1e-3  # of a column's squares that no difference of items has: less is chance
@@ -94,7 +95,7 @@ def answering(
     """
     store, pairs, around = source.store, source.pairs(), Around.of(source)
     said = np.bincount(pairs.user, minlength=source.n_users) > 0
-    most = max(int(source.answers() / (ANSWERS * max(said.sum(), 1))), 1)
+    most = int(source.answers() / (ANSWERS * max(said.sum(), 1)))
     items, rank = _leading(U, V, rank, directions, min(most, MOST_RANK))
     halves = np.zeros(len(source), np.uint8) if pairs.tied is None else pairs.tied.astype(np.uint8)
     tied = halves if (halves.any() if ties is None else ties) else None
@@ -111,7 +112,7 @@ def answering(
         fixed[d] = np.log(START)
     covariance = np.eye(n_random)
     if ties:
-        covariance[-1, -1] = FIRST_SPREAD**2
+        covariance[-1, -1] = FIRST_SPREAD**2 if most else FLOOR
     people, variance = np.zeros((source.n_users, n_random + 1)), np.zeros(len(source), np.float32)
     people[:, -1] = covariance[-1, -1] if n_random else 0.0  # of the last of them
     count, coin = said.astype(np.float64), _coin(pairs, source.n_users)
@@ -120,16 +121,6 @@ def answering(
     usual, prior = fixed.copy(), np.zeros(n_fixed)
     prior[: d + ties] = PRIOR
     best, step, wider = -np.inf, np.zeros(n_fixed), np.zeros_like(covariance)
-
-    def evidence(known: tuple[Any, Any]) -> Any:
-        """For a person who means it, beside a coin: without the effects, or who is swayed would count for more."""
-        unswayed, each = np.where(np.arange(n_fixed) < d, 0.0, fixed), np.empty_like(bound)
-        sums = (np.empty_like(a) for a in (moments, gradient, information, squares))
-        core.mixed_pass(
-            store, items, rank, tied, Z, unswayed, precision, known[0].copy(), known[1].copy(), count, STEPS, *sums,
-            each, n_threads,
-        )  # fmt: skip
-        return each + 0.5 * np.linalg.slogdet(precision)[1] - coin
 
     for n in range(PASSES):
         now = people.copy(), variance.copy()
@@ -145,7 +136,8 @@ def answering(
             continue
         gain, best, (people, variance) = value - best, value, now
         if coins and n >= FIRST_STEPS:
-            before, count = count, np.where(said, trusted(evidence(now), said), 0.0)
+            evidence = bound + 0.5 * np.linalg.slogdet(precision)[1] - coin
+            before, count = count, np.where(said, trusted(evidence, said), 0.0)
             if np.abs(count - before).max() > CHANGED:
                 gain, best = np.inf, -np.inf  # the sums are of others now
         inverse = np.linalg.inv(information + np.diag(prior) + 1e-6 * np.eye(n_fixed))
@@ -154,7 +146,19 @@ def answering(
         if n > FIRST_STEPS and (np.abs(step[: d + ties + 1]).max() <= TOL or gain <= LITTLE * abs(value)):
             break
         wider = moments / max(count.sum(), 1.0) + FLOOR * np.eye(n_random) - covariance
+        if most == 0:  # nor is there any telling how reluctant each one is
+            wider[:] = 0.0
         fixed, covariance = fixed + step, covariance + wider
+    if coins:  # who throws a coin is not known for sure, which takes from what is known of the rest (Louis, 1982)
+        unsure = np.empty_like(squares)
+        core.mixed_pass(
+            store, items, rank, tied, Z, fixed, precision, people.copy(), variance.copy(), np.sqrt(count * (1 - count)),
+            STEPS, np.empty_like(moments), np.empty_like(gradient), np.empty_like(information), unsure,
+            np.empty_like(bound), n_threads,
+        )  # fmt: skip
+        values, vectors = np.linalg.eigh(information - unsure)
+        values = np.maximum(values, LEAST_KNOWN * np.diag(information).max())
+        inverse = np.linalg.inv((vectors * values) @ vectors.T + np.diag(prior) + 1e-6 * np.eye(n_fixed))
     squared = np.diag(inverse)[: d + ties]
     if count.sum() >= CLUSTERS:
         apart = inverse @ squares @ inverse * (count.sum() / (count.sum() - 1))
@@ -170,9 +174,16 @@ def answering(
 
 
 def plainly(source: Source) -> Source:
-    """Without what stands beside ties in the same answers (see ``readers``), where nobody could have tied."""
+    """Votes as answers: of weight 1 in the mean, and without what stands beside ties, where nobody could have tied."""
+    if not isinstance(source, Votes):
+        return source
     beside = beside_ties(source.pairs())
-    return source.without(beside) if isinstance(source, Votes) and beside is not None else source
+    pairs = source.pairs() if beside is None else source.pairs().take(~beside)
+    whole = pairs.weights() * (1.0 if pairs.tied is None else np.where(pairs.tied, 2.0, 1.0))
+    if beside is None and (pairs.weight is None or abs(whole.mean() - 1) < 1e-6):
+        return source
+    weight = None if pairs.weight is None else (pairs.weights() / whole.mean()).astype(np.float32)
+    return Votes(source.n_users, source.n_items, replace(pairs, weight=weight), source.implied, source.effects)
 
 
 def alike(source: Source) -> list[str]:
