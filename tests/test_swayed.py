@@ -407,3 +407,128 @@ def test_trust_tells_who_does_not_care():
         AltSVM(trust=True).fit(simulate(20, 10, per_user=8, levels=4).comparisons)
     with pytest.raises(InputError, match="trust is 'yes'"):
         AltSVM(trust="yes").fit(world.comparisons)
+
+
+# -- what went wrong once ---------------------------------------------------------------------------------------------
+
+
+def test_newcomers_have_a_sureness_of_their_own(world):
+    """Whoever is calibrated first, the model or its newcomers: each has the reluctance of its own people."""
+    answers = pd.DataFrame([(f"new {n}", "item 1", f"item {n % 20 + 2}", n % 2 == 0) for n in range(300)])
+    answers = answers.set_axis(["user", "winner", "loser", "tie"], axis=1)
+    one, other = (AltSVM(rank=2, reg=5.0).fit(world.comparisons) for _ in range(2))
+    people = one.fold_in_many(answers)
+    one.calibrate()
+    other.calibrate()
+    late = other.fold_in_many(answers)
+    for m in (people, late):
+        assert m._slope.own.shape == (300,)
+    np.testing.assert_array_equal(
+        people.probability("new 4", "item 3", "item 4"), late.probability("new 4", "item 3", "item 4")
+    )
+    assert one._slope.own.shape == (200,)
+    early = AltSVM(rank=2, reg=5.0).fit(world.comparisons).fold_in([("item 1", "item 2", "tie")] * 5)
+    assert early.reluctance > 1.1 and AltSVM(rank=2).fit(world.comparisons).fold_in([]).reluctance == 1
+
+
+def test_a_tie_in_one_half_alone(world):
+    frame = world.comparisons.to_frame("pandas")
+    frame["tie"] = np.arange(len(frame)) == 0
+    assert "tie" in table(AltSVM(rank=2, reg=5.0).fit(Comparisons.from_frame(frame, tie="tie")))
+
+
+def test_a_bar_leaves_ties_as_they_are():
+    """What stands beside a tie is no decision: reluctance and its probabilities are those without the bar."""
+    rng = np.random.default_rng(0)
+    left, step = rng.integers(0, 8, 2000), rng.integers(1, 8, 2000)
+    outcome = rng.choice(["left", "right", "both good", "both_bad"], 2000)
+    log = {"user": rng.integers(0, 25, 2000), "left": left, "right": (left + step) % 8, "outcome": outcome}
+    plain, barred = (AltSVM(rank=1, reg=20.0).fit(Comparisons.from_arena(log, bar=bar)) for bar in (None, 99))
+    assert table(barred)["tie"].estimate == pytest.approx(table(plain)["tie"].estimate, rel=0.05)
+    p, q = (m.probability(3, 1, 2)[0, 1] for m in (plain, barred))
+    assert q == pytest.approx(p, abs=0.05)
+
+
+def test_numbers_of_the_items_are_refused(world):
+    frame = world.comparisons.to_frame("pandas")
+    price = dict(zip(world.comparisons.items, np.random.default_rng(0).random(25), strict=True))
+    frame["price"] = frame["winner"].map(price) - frame["loser"].map(price)
+    with pytest.raises(InputError, match="cannot be told from the items' worth"):
+        AltSVM().fit(Comparisons.from_frame(frame, tie="tie", covariates=["price"]))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_few_answers_do_not_make_large_effects(seed):
+    """Where items cannot be told from chance, estimates are small rather than large."""
+    world = simulate(100, 100, rank=3, per_user=20, side=1.0, seed=seed)
+    found = table(AltSVM().fit(world.comparisons))["side"]
+    assert 0.4 < found.estimate < 1.3
+
+
+def test_one_vote_each():
+    world = simulate(2000, 15, rank=2, per_user=1, ties=0.5, side=0.5, seed=0)
+    found = table(AltSVM().fit(world.comparisons))
+    assert 0.1 < found["side"].estimate < 0.6 and 0.1 < found["tie"].estimate < 0.7
+
+
+def test_coins_alone_have_no_effects():
+    """Nobody means it: whoever looks as if they did was picked for it, and the errors know."""
+    found = []
+    for seed in range(6):
+        world = simulate(60, 12, rank=2, per_user=40, side=1e-9, careless=1.0, seed=seed)
+        row = table(AltSVM(rank=2, reg=3.0, trust=True).fit(world.comparisons))["side"]
+        found.append(abs(row.estimate / row.error))
+    assert max(found) < 3.5
+
+
+def test_weights_count_beside_each_other_alone(world):
+    frame = world.comparisons.to_frame("pandas")
+    read = {"tie": "tie", "side": "side"}
+    plain = AltSVM(rank=2, reg=5.0).fit(Comparisons.from_frame(frame, **read))
+    heavy = AltSVM(rank=2, reg=50.0, bias=10 * plain.bias_reg_)
+    heavy.fit(Comparisons.from_frame(frame.assign(weight=10.0), **read, weight="weight"))
+    assert table(heavy)["side"].estimate == pytest.approx(table(plain)["side"].estimate, rel=0.1)
+
+
+def test_an_interrupted_update_keeps_who_ties(world):
+    frame = world.comparisons.to_frame("pandas").sample(frac=1, random_state=0)
+    read = {"tie": "tie", "side": "side", "covariates": ["length"]}
+    first, later = (Comparisons.from_frame(part, **read) for part in (frame[:-300], frame[-300:]))
+    model = AltSVM(rank=2).fit(first)
+
+    def stop(model, record):
+        raise KeyboardInterrupt
+
+    model.set_params(callback=stop)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model.update(later)
+    assert model._slope.own.shape == (200,) and model._slope.own.std() > 0.1
+    assert set(table(model)) == {"side", "length", "tie"}
+
+
+def test_readings_of_ties_are_of_votes_alone():
+    """Drawn clicks and pairs of ratings are what they are with any ``ties``, and not to be trusted or not."""
+    rng = np.random.default_rng(0)
+    clicks = Comparisons.from_clicks({"user": rng.integers(0, 20, 200), "item": rng.integers(0, 30, 200)}, per_user=10)
+    a, b = (AltSVM(rank=2, ties=ties).fit(clicks) for ties in ("model", "half"))
+    np.testing.assert_array_equal(a.U_, b.U_)
+    np.testing.assert_array_equal(a.seen_[1], b.seen_[1])
+    with pytest.raises(InputError, match="trust goes with votes"):
+        AltSVM(trust=True).fit(clicks)
+
+
+def test_new_items_with_an_effect_that_the_model_does_not_know(world):
+    frame = world.comparisons.to_frame("pandas")
+    about = (frame["winner"] == "item 5") | (frame["loser"] == "item 5")
+    model = AltSVM(rank=2).fit(Comparisons.from_frame(frame[~about], tie="tie", side="side"))
+    model.add_items(Comparisons.from_frame(frame[about], tie="tie", side="side", covariates=["length"]))
+    assert set(model.sway_) == {"side"} and model.probability("user 1", "item 5", "item 6").shape == (1, 3)
+    assert set(table(model)) == {"side", "tie"}
+
+
+def test_two_models_have_effects_of_their_own(world, model):
+    other = AltSVM().fit(simulate(100, 15, rank=2, per_user=40, side=1.5, seed=5).comparisons)
+    assert set(table(other)) == {"side"} and table(other)["side"].estimate > 1
+    assert set(table(model)) == {"side", "length", "tie"}
+    with pytest.raises(InputError, match="Global does not know of side"):
+        rather.Global().fit(world.comparisons).effects()

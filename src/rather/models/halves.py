@@ -28,19 +28,21 @@ from ..solving.reg import reg_scales
 
 ROUNDS, TOL = 40, 3e-4
 FEWEST = 20  # people in a half
+MOST_MEAN_IT = 0.5  # else those who seem to were picked by what is to be estimated
 MUCH, NOTED = 0.25, 2.0  # a difference between the two, beside the estimate and beside its error
 
 
 def estimates(model: Any, source: Source) -> tuple[tuple[str, ...], Any, Any]:
     """(names, estimates, standard errors) of a fitted model's effects."""
     n_threads, source = threads(model.n_threads), plainly(source)
-    coins, ties = model.trust_ is not None, model._models_ties(source)
+    ties, people = model._models_ties(source), np.flatnonzero(np.diff(source.store.start) > 0)
+    coins = model.trust_ is not None and model.trust_[people].mean() >= MOST_MEAN_IT
 
     def given(part: Source, U: Any, V: Any, rank: int, sway: Any, directions: int | None) -> Answering:
         return answering(part, U, V, rank, n_threads, sway, coins, directions, ties)
 
     found = given(source, model.U_, model.V_, model.rank_, model._sway_of(source), None)
-    people = np.random.default_rng(model.seed).permutation(np.flatnonzero(np.diff(source.store.start) > 0))
+    people = np.random.default_rng(model.seed).permutation(people)
     if len(people) < 2 * FEWEST:
         return found.names, found.estimate, found.error
     parts = [source.of_users(np.isin(np.arange(source.n_users), half)) for half in (people[::2], people[1::2])]
