@@ -28,7 +28,7 @@ from ..solving.reg import reg_scales
 
 ROUNDS, TOL = 40, 3e-4
 FEWEST = 20  # people in a half
-MOST_MEAN_IT = 0.5  # else those who seem to were picked by what is to be estimated
+TOO_LARGE = 1.5  # times what coins explain
 MUCH, NOTED = 0.25, 2.0  # a difference between the two, beside the estimate and beside its error
 
 
@@ -36,12 +36,21 @@ def estimates(model: Any, source: Source) -> tuple[tuple[str, ...], Any, Any]:
     """(names, estimates, standard errors) of a fitted model's effects."""
     n_threads, source = threads(model.n_threads), plainly(source)
     ties, people = model._models_ties(source), np.flatnonzero(np.diff(source.store.start) > 0)
-    coins = model.trust_ is not None and model.trust_[people].mean() >= MOST_MEAN_IT
+    coins = model.trust_ is not None
 
     def given(part: Source, U: Any, V: Any, rank: int, sway: Any, directions: int | None) -> Answering:
         return answering(part, U, V, rank, n_threads, sway, coins, directions, ties)
 
-    found = given(source, model.U_, model.V_, model.rank_, model._sway_of(source), None)
+    def of_all() -> Answering:
+        return given(source, model.U_, model.V_, model.rank_, model._sway_of(source), None)
+
+    found = of_all()
+    if coins:  # which make effects larger by as many as they are; what they make larger still was picked, not found
+        share, coins = float(found.trust[people].mean()), False
+        plain = of_all()
+        largest = TOO_LARGE * np.abs(plain.estimate) / share + 2 * plain.error
+        coins = bool((np.abs(found.estimate) <= largest).all())
+        found = found if coins else plain
     people = np.random.default_rng(model.seed).permutation(people)
     if len(people) < 2 * FEWEST:
         return found.names, found.estimate, found.error
