@@ -93,84 +93,123 @@ def answering(
     ``coins``: whether some may answer by a coin; people then count by how probable it is that they do not.
     ``directions`` of taste: None takes those that are strong. ``ties``: whether people may tie; None: where they did.
     """
-    store, pairs, around = source.store, source.pairs(), Around.of(source)
-    said = np.bincount(pairs.user, minlength=source.n_users) > 0
-    most = int(source.answers() / (ANSWERS * max(said.sum(), 1)))
-    items, rank = _leading(U, V, rank, directions, min(most, MOST_RANK))
-    halves = np.zeros(len(source), np.uint8) if pairs.tied is None else pairs.tied.astype(np.uint8)
-    tied = halves if (halves.any() if ties is None else ties) else None
-    scale = np.ones(0) if around is None else around.scale
-    Z = np.empty((len(source), 0), np.float32)
-    if around is not None:
-        Z, nearest = _own(pairs, around.Z, source.n_items)
-        items[:, rank] += nearest @ (np.asarray(g) * scale)
-    d, ties = Z.shape[1], tied is not None
-    n_random, n_fixed = rank + ties, d + ties + 1 + rank
-    fixed = np.zeros(n_fixed)
-    fixed[d + ties] = 1.0
-    if ties:
-        fixed[d] = np.log(START)
-    covariance = np.eye(n_random)
-    if ties:
-        covariance[-1, -1] = FIRST_SPREAD**2 if most else FLOOR
-    people, variance = np.zeros((source.n_users, n_random + 1)), np.zeros(len(source), np.float32)
-    people[:, -1] = covariance[-1, -1] if n_random else 0.0  # of the last of them
-    count, coin = said.astype(np.float64), _coin(pairs, source.n_users)
-    moments, information, squares = (np.empty((n, n)) for n in (n_random, n_fixed, n_fixed))
-    gradient, bound = np.empty(n_fixed), np.empty(source.n_users)
-    usual, prior = fixed.copy(), np.zeros(n_fixed)
-    prior[: d + ties] = PRIOR
-    best, step, wider = -np.inf, np.zeros(n_fixed), np.zeros_like(covariance)
+    em = _EM(source, U, V, rank, n_threads, g, directions, ties)
+    em.run(coins)
+    return em.found(coins)
 
-    for n in range(PASSES):
-        now = people.copy(), variance.copy()
-        precision = np.linalg.inv(covariance)
+
+class _EM:
+    """Coefficients, the covariance and what is known of everyone, from pass to pass."""
+
+    def __init__(
+        self,
+        source: Source,
+        U: FloatArray,
+        V: FloatArray,
+        rank: int,
+        n_threads: int,
+        g: Any,
+        directions: int | None,
+        ties: bool | None,
+    ) -> None:
+        self.source, self.n_threads = source, n_threads
+        pairs, around = source.pairs(), Around.of(source)
+        self.said = np.bincount(pairs.user, minlength=source.n_users) > 0
+        self.most = int(source.answers() / (ANSWERS * max(self.said.sum(), 1)))
+        self.items, self.rank = _leading(U, V, rank, directions, min(self.most, MOST_RANK))
+        halves = np.zeros(len(source), np.uint8) if pairs.tied is None else pairs.tied.astype(np.uint8)
+        self.tied = halves if (halves.any() if ties is None else ties) else None
+        self.scale = np.ones(0) if around is None else around.scale
+        self.Z = np.empty((len(source), 0), np.float32)
+        if around is not None:
+            self.Z, nearest = _own(pairs, around.Z, source.n_items)
+            self.items[:, self.rank] += nearest @ (np.asarray(g) * self.scale)
+        self.ties, self.d = int(self.tied is not None), self.Z.shape[1]
+        self.told = self.d + self.ties  # of the coefficients, those that are told of
+        n_random, n_fixed = self.rank + self.ties, self.told + 1 + self.rank
+        self.fixed, self.covariance = np.zeros(n_fixed), np.eye(n_random)
+        self.fixed[self.told] = 1.0
+        if self.ties:
+            self.fixed[self.d] = np.log(START)
+            self.covariance[-1, -1] = FIRST_SPREAD**2 if self.most else FLOOR
+        self.usual, self.prior = self.fixed.copy(), np.zeros(n_fixed)
+        self.prior[: self.told] = PRIOR
+        self.people, self.variance = np.zeros((source.n_users, n_random + 1)), np.zeros(len(source), np.float32)
+        self.people[:, -1] = self.covariance[-1, -1] if n_random else 0.0  # of the last of them
+        self.count, self.coin = self.said.astype(np.float64), _coin(pairs, source.n_users)
+
+    def sums(self, people: Any, variance: Any, count: Any, steps: int) -> tuple[Any, ...]:
+        """Bring people and variances up to date; returns moments, gradient, information, squares and bounds."""
+        n_random, n_fixed = len(self.covariance), len(self.fixed)
+        shapes: tuple[Any, ...] = (
+            (n_random, n_random),
+            n_fixed,
+            (n_fixed, n_fixed),
+            (n_fixed, n_fixed),
+            self.source.n_users,
+        )
+        out = tuple(np.empty(shape) for shape in shapes)
         core.mixed_pass(
-            store, items, rank, tied, Z, fixed, precision, *now, count, STEPS if n else FIRST_STEPS,
-            moments, gradient, information, squares, bound, n_threads,
+            self.source.store, self.items, self.rank, self.tied, self.Z, self.fixed, self.precision, people, variance,
+            count, steps, *out, self.n_threads,
         )  # fmt: skip
-        value = float(count @ bound) + 0.5 * count.sum() * np.linalg.slogdet(precision)[1]
-        if not value >= best - SLACK * abs(best) and np.abs(step).max() > TOL:
-            step, wider = step / 2, wider / 2  # too far: half of the way back
-            fixed, covariance = fixed - step, covariance - wider
-            continue
-        gain, best, (people, variance) = value - best, value, now
-        if coins and n >= FIRST_STEPS:
-            evidence = bound + 0.5 * np.linalg.slogdet(precision)[1] - coin
-            before, count = count, np.where(said, trusted(evidence, said), 0.0)
-            if np.abs(count - before).max() > CHANGED:
-                gain, best = np.inf, -np.inf  # the sums are of others now
-        inverse = np.linalg.inv(information + np.diag(prior) + 1e-6 * np.eye(n_fixed))
-        step = inverse @ (gradient - prior * (fixed - usual))
-        step /= max(1.0, float(np.abs(step[: d + ties]).max(initial=0.0)))
-        if n > FIRST_STEPS and (np.abs(step[: d + ties + 1]).max() <= TOL or gain <= LITTLE * abs(value)):
-            break
-        wider = moments / max(count.sum(), 1.0) + FLOOR * np.eye(n_random) - covariance
-        if most == 0:  # nor is there any telling how reluctant each one is
-            wider[:] = 0.0
-        fixed, covariance = fixed + step, covariance + wider
-    if coins:  # who throws a coin is not known for sure, which takes from what is known of the rest (Louis, 1982)
-        unsure = np.empty_like(squares)
-        core.mixed_pass(
-            store, items, rank, tied, Z, fixed, precision, people.copy(), variance.copy(), np.sqrt(count * (1 - count)),
-            STEPS, np.empty_like(moments), np.empty_like(gradient), np.empty_like(information), unsure,
-            np.empty_like(bound), n_threads,
-        )  # fmt: skip
-        values, vectors = np.linalg.eigh(information - unsure)
-        values = np.maximum(values, LEAST_KNOWN * np.diag(information).max())
-        inverse = np.linalg.inv((vectors * values) @ vectors.T + np.diag(prior) + 1e-6 * np.eye(n_fixed))
-    squared = np.diag(inverse)[: d + ties]
-    if count.sum() >= CLUSTERS:
-        apart = inverse @ squares @ inverse * (count.sum() / (count.sum() - 1))
-        squared = np.maximum(squared, np.diag(apart)[: d + ties])
-    estimate, error = fixed[:d] / scale, np.sqrt(np.maximum(squared, 0))
-    error[:d] /= scale
-    if ties:
-        reluctance = np.exp(fixed[d])
-        estimate, error[d] = np.append(estimate, reluctance), error[d] * reluctance
-    names = source.effects + ("tie",) * int(ties)
-    trust = np.maximum(np.where(said, count, 1.0), LEAST_TRUST) if coins else None
-    return Answering(names, estimate, error, covariance, people[:, :n_random], trust)
+        return out
+
+    def run(self, coins: bool) -> None:
+        """Passes until little changes. A step that makes the bound fall is taken back by halves."""
+        best, step, wider = -np.inf, np.zeros_like(self.fixed), np.zeros_like(self.covariance)
+        for n in range(PASSES):
+            self.precision = np.linalg.inv(self.covariance)
+            now = self.people.copy(), self.variance.copy()
+            moments, gradient, information, squares, bound = self.sums(*now, self.count, STEPS if n else FIRST_STEPS)
+            half = 0.5 * np.linalg.slogdet(self.precision)[1]
+            value = float(self.count @ bound) + self.count.sum() * half
+            if not value >= best - SLACK * abs(best) and np.abs(step).max() > TOL:
+                step, wider = step / 2, wider / 2
+                self.fixed, self.covariance = self.fixed - step, self.covariance - wider
+                continue
+            gain, best, (self.people, self.variance) = value - best, value, now
+            self.information, self.squares = information, squares
+            if coins and n >= FIRST_STEPS:
+                before, self.count = self.count, np.where(self.said, trusted(bound + half - self.coin, self.said), 0.0)
+                if np.abs(self.count - before).max() > CHANGED:
+                    gain, best = np.inf, -np.inf  # the sums are of others now
+            step = self.inverse(information) @ (gradient - self.prior * (self.fixed - self.usual))
+            step /= max(1.0, float(np.abs(step[: self.told]).max(initial=0.0)))
+            if n > FIRST_STEPS and (np.abs(step[: self.told + 1]).max() <= TOL or gain <= LITTLE * abs(value)):
+                break
+            wider = moments / max(self.count.sum(), 1.0) + FLOOR * np.eye(len(moments)) - self.covariance
+            if self.most == 0:  # nor is there any telling how reluctant each one is
+                wider[:] = 0.0
+            self.fixed, self.covariance = self.fixed + step, self.covariance + wider
+
+    def inverse(self, information: Any) -> Any:
+        return np.linalg.inv(information + np.diag(self.prior) + 1e-6 * np.eye(len(information)))
+
+    def squared_errors(self, coins: bool) -> Any:
+        """Of the coefficients that are told of."""
+        inverse, n = self.inverse(self.information), self.count.sum()
+        if coins:  # who throws a coin is not known for sure, which takes from what is known of the rest (Louis, 1982)
+            doubt = np.sqrt(self.count * (1 - self.count))
+            unsure = self.sums(self.people.copy(), self.variance.copy(), doubt, STEPS)[3]
+            values, vectors = np.linalg.eigh(self.information - unsure)
+            values = np.maximum(values, LEAST_KNOWN * np.diag(self.information).max())
+            inverse = self.inverse((vectors * values) @ vectors.T)
+        squared = np.diag(inverse)
+        if n >= CLUSTERS:
+            squared = np.maximum(squared, np.diag(inverse @ self.squares @ inverse * (n / (n - 1))))
+        return np.maximum(squared[: self.told], 0)
+
+    def found(self, coins: bool) -> Answering:
+        estimate, error = self.fixed[: self.told].copy(), np.sqrt(self.squared_errors(coins))
+        estimate[: self.d] /= self.scale
+        error[: self.d] /= self.scale
+        if self.ties:
+            estimate[-1] = np.exp(estimate[-1])
+            error[-1] *= estimate[-1]
+        names = self.source.effects + ("tie",) * self.ties
+        trust = np.maximum(np.where(self.said, self.count, 1.0), LEAST_TRUST) if coins else None
+        return Answering(names, estimate, error, self.covariance, self.people[:, : len(self.covariance)], trust)
 
 
 def plainly(source: Source) -> Source:
