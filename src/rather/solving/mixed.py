@@ -140,14 +140,8 @@ class _EM:
 
     def sums(self, people: Any, variance: Any, count: Any, steps: int) -> tuple[Any, ...]:
         """Bring people and variances up to date; returns moments, gradient, information, squares and bounds."""
-        n_random, n_fixed = len(self.covariance), len(self.fixed)
-        shapes: tuple[Any, ...] = (
-            (n_random, n_random),
-            n_fixed,
-            (n_fixed, n_fixed),
-            (n_fixed, n_fixed),
-            self.source.n_users,
-        )
+        r, f = len(self.covariance), len(self.fixed)
+        shapes: list[Any] = [(r, r), f, (f, f), (f, f), self.source.n_users]
         out = tuple(np.empty(shape) for shape in shapes)
         core.mixed_pass(
             self.source.store, self.items, self.rank, self.tied, self.Z, self.fixed, self.precision, people, variance,
