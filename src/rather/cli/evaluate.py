@@ -9,8 +9,8 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.frames import names_in
-from ..data.readers import EVERYONE
 from ..data.table_files import write_table
+from ..data.vote_readers import EVERYONE
 from ..errors import InputError
 from ..estimators import load
 from ..judging.metrics import ndcg, pairwise_accuracy, precision

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, number, one_of
-from . import frames, readers
+from . import frames, readers, vote_readers
 from .clicks import ClickRule
 from .ids import Ids, Vocabulary, read_only
 from .ratings import LargestGaps
@@ -62,7 +62,7 @@ class Comparisons:
     # -- constructors -------------------------------------------------------------------------------------------
 
     @classmethod
-    def _read(cls, frame: Any, read: readers.Read, **names: str | None) -> Comparisons:
+    def _read(cls, frame: Any, read: vote_readers.Read, **names: str | None) -> Comparisons:
         own = {role: name for role, name in names.items() if name is not None and name != role}
         return cls(*read, frame_kind=frames.kind_of(frame), names=own)
 
@@ -76,7 +76,7 @@ class Comparisons:
         weight: str | None = None,
         tie: str | None = None,
         side: str | None = None,
-        covariates: readers.Covariates = (),
+        covariates: vote_readers.Covariates = (),
     ) -> Comparisons:
         """Votes: one row per comparison.
 
@@ -98,7 +98,7 @@ class Comparisons:
             Columns of numbers that may sway people too (length, style, price): each the winner's less the loser's, or
             two columns to take the difference of. In a tie, "winner" and "loser" are but the two columns' names.
         """
-        read = readers.votes(frame, user, winner, loser, weight, tie, side, covariates)
+        read = vote_readers.votes(frame, user, winner, loser, weight, tie, side, covariates)
         return cls._read(frame, read, user=user, winner=winner, loser=loser)
 
     @classmethod
@@ -110,7 +110,7 @@ class Comparisons:
         right: str = "right",
         outcome: str = "outcome",
         weight: str | None = None,
-        covariates: readers.Covariates = (),
+        covariates: vote_readers.Covariates = (),
         bar: Any = None,
     ) -> Comparisons:
         """An arena's log: one row per battle, of which the left or the right one won, or neither.
@@ -134,7 +134,7 @@ class Comparisons:
         >>> Comparisons.from_arena(log)
         Comparisons: 2 votes (1 ties) by 2 users over 3 items
         """
-        read = readers.arena(frame, user, left, right, outcome, weight, covariates, bar)
+        read = vote_readers.arena(frame, user, left, right, outcome, weight, covariates, bar)
         return cls._read(frame, read, user=user)
 
     @classmethod

@@ -13,9 +13,10 @@ from ..data.clicks import ClickRule, clicked, usual_unseen
 from ..data.comparisons import Comparisons
 from ..data.ids import Vocabulary
 from ..data.ratings import LargestGaps, Rated
-from ..data.readers import LARGEST_COVARIATE, LARGEST_RATING, LARGEST_WEIGHT
+from ..data.readers import LARGEST_RATING
 from ..data.rows import Clicks, Pairs, Ratings
 from ..data.source import Source
+from ..data.vote_readers import LARGEST_COVARIATE, LARGEST_WEIGHT
 from ..data.votes import Votes
 from ..errors import InputError
 

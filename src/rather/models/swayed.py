@@ -59,7 +59,7 @@ class Swayed(FactorModel):
     ties: str = "half"  # of kinds that do not say
     trust_: FloatArray | None = None  # how much each user counts
     sway_: Mapping[str, float] = MappingProxyType({})  # what one unit of each effect adds to a margin of scores
-    _told: Told
+    _told = Told()  # of factors that were set by hand: there is nothing to find
     _posed: Any
 
     @of_one_moment
@@ -77,9 +77,9 @@ class Swayed(FactorModel):
         than the truth, as those of people whose tastes nobody knows.
         """
         self._require_fit()
-        if self._told.found is None:
-            self._told.found = self._estimated()
-        known = self._told.found
+        known = self._told.found or self._estimated()
+        if "_told" in self.__dict__:
+            self._told.found = known
         estimate, error = np.array(known.estimate), np.array(known.error)
         low, high = estimate - NORMAL * error, estimate + NORMAL * error
         for at, name in enumerate(known.names):
@@ -186,10 +186,10 @@ class Swayed(FactorModel):
         """The effects in units of scores that a fit has come to."""
         posed = self._posed
         if posed is None or posed.around is None:
-            self.sway_ = MappingProxyType({})
+            self.sway_ = {}
         else:
             values = map(float, posed.g / posed.around.scale)
-            self.sway_ = MappingProxyType(dict(zip(posed.source.effects, values, strict=True)))
+            self.sway_ = dict(zip(posed.source.effects, values, strict=True))
 
     def _set_data(self, comparisons: Comparisons) -> None:
         super()._set_data(comparisons)
@@ -243,7 +243,7 @@ class Swayed(FactorModel):
         sway, told = about.get("sway", {}), about.get("effects")
         if not all(isinstance(x, (int, float)) and abs(x) < LARGEST for x in sway.values()):
             return False
-        self.sway_ = MappingProxyType({str(name): float(x) for name, x in sway.items()})
+        self.sway_ = {str(name): float(x) for name, x in sway.items()}
         self._told = Told(None if told is None else Estimates(**{name: tuple(each) for name, each in told.items()}))
         if self._told.found is not None and not self._told.found.is_sound():
             return False
