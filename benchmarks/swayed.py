@@ -161,6 +161,8 @@ def foretold(seed: int) -> list[dict[str, Any]]:
         asked = [log[name][known] for name in ("user", "left", "right")]
         won.append(outcome({"outcome": log["outcome"][known]}))
         p.setdefault("default", []).append(model.probability(*asked, side="left"))
+        trusting = rather.AltSVM(n_threads=1, trust=True).fit(rather.Comparisons.from_arena(train))
+        p.setdefault("default, with trust", []).append(trusting.probability(*asked, side="left"))
         half = rather.AltSVM(n_threads=1, ties="half").fit(rather.Comparisons.from_arena(train))
         q, tie = half.probability(*asked, side="left"), float((train["outcome"] == "tie").mean())
         p.setdefault("half each way", []).append(np.stack((q * (1 - tie), 0 * q + tie, (1 - q) * (1 - tie)), axis=1))

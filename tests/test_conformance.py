@@ -232,3 +232,16 @@ def test_parts_can_be_fitted(name, by, tmp_path):
             for row in shown
         }
         assert held <= found
+
+
+@pytest.mark.parametrize("name", [name for name, source in EACH if source == "votes"])
+def test_votes_with_all_that_they_carry(name, tmp_path):
+    """Every estimator of votes reads ties, sides and covariates, whether it uses them or not; files and lists work."""
+    world = rather.simulate(30, 12, per_user=12, ties=0.5, side=0.3, covariates={"length": 0.5})
+    model = small(name).fit(world.comparisons)
+    assert np.isfinite(model.score(world.comparisons.users, "item 1")).all() and len(model.rank("user 3")) == 12
+    model.calibrate().save(tmp_path / "m")
+    again = rather.load(tmp_path / "m")
+    asked = "user 3", "item 1", "item 2"
+    np.testing.assert_array_equal(again.probability(*asked), model.probability(*asked))
+    assert model.probability(*asked).shape == ((1, 3) if name in ("AltSVM", "Convex") else (1,))

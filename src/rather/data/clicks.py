@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -45,33 +46,15 @@ def clicked(n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, seen: C
     return kind(n_users, n_items, clicks, rule, clicks if seen is None else seen)
 
 
-class AgainstUnseen(Levels):
-    """Every click against as many items that the user has not seen, popular ones drawn more often.
-
-    Not to have clicked a popular item says more. Clicks are on level 1, the items drawn on level 0.
-    """
+class Clicked(Source):
+    """What the two ways to draw from clicks share: the clicks, and the rule."""
 
     name, exposes = "clicks", False
-    tol = 0.02  # more rounds did not predict held-out training clicks better
-
-    def __init__(
-        self, n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, seen: Clicks, levels: Ratings | None = None
-    ) -> None:
-        self.clicks: Clicks = clicks
-        self.rule = rule
-        self.unseen = rule.unseen or usual_unseen(n_items)
-        super().__init__(n_users, n_items, levels or _drawn_levels(n_users, n_items, clicks, seen, self.unseen, rule))
-
-    @property
-    def reg_factor(self) -> float:  # type: ignore[override]
-        """The scale of reg grows with the number of unseen items, what held-out clicks prefer only with its root.
-
-        (2000 and 3000 were tried against 1000.)
-        """
-        return 1.4 * math.sqrt(MOST_UNSEEN / max(self.unseen, MOST_UNSEEN))
+    clicks: Clicks
+    rule: ClickRule
 
     def columns(self) -> list[Any]:
-        return [*super().columns(), self.clicks.user, self.clicks.item]
+        return [*super().columns(), self.clicks.user, self.clicks.item]  # type: ignore[safe-super]
 
     def description(self) -> str:
         return f"{super().description()} {self.rule}"
@@ -82,7 +65,12 @@ class AgainstUnseen(Levels):
     def split_items(
         self, share: float, rng: np.random.Generator, seed: int, users: Mask | None
     ) -> tuple[Source, Source]:
-        return _split_clicks(self, self.clicks, self.rule, share, rng, users)
+        """Both parts drawn anew: for training, a click that is held out counts as not clicked, as it would in life."""
+        clicks, size = self.clicks, (self.n_users, self.n_items)
+        held = np.ones(len(clicks.user), bool) if users is None else users[clicks.user]
+        held[held] = share_of_each_row(clicks.user[held], self.n_users, share, rng)
+        other = replace(self.rule, seed=int(rng.integers(2**63)))
+        return clicked(*size, clicks.take(~held), self.rule), clicked(*size, clicks.take(held), other, seen=clicks)
 
     def answers(self) -> int:
         return len(self.clicks.user)
@@ -94,10 +82,48 @@ class AgainstUnseen(Levels):
         return self.clicks, {"kind": "clicks", **asdict(self.rule)}
 
     def extended(self, later: Source, union: Union) -> Source:
-        return _with_later(self, later, union) or super().extended(later, union)
+        """The clicks of both, drawn against anew by the earlier ones' rule; another rule is refused."""
+        if not isinstance(later, Clicked) or replace(later.rule, seed=self.rule.seed) != self.rule:
+            return super().extended(later, union)
+        return clicked(*union.size, union.latest(self.clicks, later.clicks), self.rule)
 
     def among(self, codes: Codes, popularity: Any) -> tuple[Source, Codes]:
-        return _drawn_among(self, codes, popularity)
+        """Newcomers' clicks, drawn against all items of a model by how popular they are there."""
+        n, items = len(popularity), codes[self.clicks.item]
+        order = np.lexsort((items, self.clicks.user))
+        clicks = Clicks(self.clicks.user[order], items[order])
+        return self._drawn_anew(n, clicks, popularity), np.arange(n, dtype=np.int32)
+
+    @abstractmethod
+    def _drawn_anew(self, n_items: int, clicks: Clicks, popularity: Any) -> Source:
+        """The same users' clicks among other items, of which so many users have met each."""
+
+    def sample(self, per_user: int, rng: np.random.Generator) -> Source:
+        raise InputError(NO_SAMPLE)
+
+
+class AgainstUnseen(Clicked, Levels):
+    """Every click against as many items that the user has not seen, popular ones drawn more often.
+
+    Not to have clicked a popular item says more. Clicks are on level 1, the items drawn on level 0.
+    """
+
+    tol = 0.02  # more rounds did not predict held-out training clicks better
+
+    def __init__(
+        self, n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, seen: Clicks, levels: Ratings | None = None
+    ) -> None:
+        self.clicks, self.rule = clicks, rule
+        self.unseen = rule.unseen or usual_unseen(n_items)
+        super().__init__(n_users, n_items, levels or _drawn_levels(n_users, n_items, clicks, seen, self.unseen, rule))
+
+    @property
+    def reg_factor(self) -> float:  # type: ignore[override]
+        """The scale of reg grows with the number of unseen items, what held-out clicks prefer only with its root.
+
+        (2000 and 3000 were tried against 1000.)
+        """
+        return 1.4 * math.sqrt(MOST_UNSEEN / max(self.unseen, MOST_UNSEEN))
 
     def split_pairs(self, share: float, rng: np.random.Generator, users: Mask | None) -> tuple[Source, Source]:
         """A click's comparisons go together: none is written."""
@@ -112,51 +138,21 @@ class AgainstUnseen(Levels):
         size = self.n_users, self.n_items
         return AgainstUnseen(*size, clicks, self.rule, clicks, rest), Levels(*size, aside)
 
-    def sample(self, per_user: int, rng: np.random.Generator) -> Source:
-        raise InputError(NO_SAMPLE)
+    def _drawn_anew(self, n_items: int, clicks: Clicks, popularity: Any) -> Source:
+        unseen = self.rule.unseen or usual_unseen(n_items)
+        levels = _drawn_levels(self.n_users, n_items, clicks, clicks, unseen, self.rule, popularity)
+        return AgainstUnseen(self.n_users, n_items, clicks, self.rule, clicks, levels)
 
 
-class DrawnPairs(Votes):
+class DrawnPairs(Clicked, Votes):
     """The paper's way: pairs of a click and an item not seen, both drawn uniformly with replacement."""
-
-    name, exposes = "clicks", False
 
     def __init__(
         self, n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, seen: Clicks, pairs: Pairs | None = None
     ) -> None:
         super().__init__(n_users, n_items, pairs or _drawn_pairs(n_users, n_items, clicks, seen, rule))
         self.reg_factor, self.bias_factor, self.chooses = Source.reg_factor, Source.bias_factor, Source.chooses
-        self.clicks: Clicks = clicks
-        self.rule = rule
-
-    def columns(self) -> list[Any]:
-        return [*super().columns(), self.clicks.user, self.clicks.item]
-
-    def description(self) -> str:
-        return f"{super().description()} {self.rule}"
-
-    def met(self) -> tuple[Any, Any]:
-        return row_starts(self.clicks.user, self.n_users), self.clicks.item
-
-    def split_items(
-        self, share: float, rng: np.random.Generator, seed: int, users: Mask | None
-    ) -> tuple[Source, Source]:
-        return _split_clicks(self, self.clicks, self.rule, share, rng, users)
-
-    def answers(self) -> int:
-        return len(self.clicks.user)
-
-    def of_users(self, users: Mask) -> Source:
-        return clicked(self.n_users, self.n_items, self.clicks.take(users[self.clicks.user]), self.rule)
-
-    def kept(self) -> tuple[Any, dict[str, Any]] | None:
-        return self.clicks, {"kind": "clicks", **asdict(self.rule)}
-
-    def extended(self, later: Source, union: Union) -> Source:
-        return _with_later(self, later, union) or super().extended(later, union)
-
-    def among(self, codes: Codes, popularity: Any) -> tuple[Source, Codes]:
-        return _drawn_among(self, codes, popularity)
+        self.clicks, self.rule = clicks, rule
 
     def without(self, held: Mask) -> Source:
         """The rest, with the clicks that made none of the held-out comparisons."""
@@ -164,46 +160,13 @@ class DrawnPairs(Votes):
         clicks = self.clicks.take(~np.isin(click, self._answer()[held]))
         return DrawnPairs(self.n_users, self.n_items, clicks, self.rule, clicks, self.pairs().take(~held))
 
+    def _drawn_anew(self, n_items: int, clicks: Clicks, popularity: Any) -> Source:
+        return DrawnPairs(self.n_users, n_items, clicks, self.rule, clicks)
+
     def _answer(self) -> npt.NDArray[np.int64]:
         """All comparisons that one click made are one answer."""
         pairs = self.pairs()
         return pairs.user.astype(np.int64) * self.n_items + pairs.winner
-
-    def sample(self, per_user: int, rng: np.random.Generator) -> Source:
-        raise InputError(NO_SAMPLE)
-
-
-def _split_clicks(
-    whole: Source, clicks: Clicks, rule: ClickRule, share: float, rng: np.random.Generator, users: Mask | None
-) -> tuple[Source, Source]:
-    """Both parts drawn anew: for training, a click that is held out counts as not clicked, as it would in life."""
-    held = np.ones(len(clicks.user), bool) if users is None else users[clicks.user]
-    held[held] = share_of_each_row(clicks.user[held], whole.n_users, share, rng)
-    size = whole.n_users, whole.n_items
-    other = replace(rule, seed=int(rng.integers(2**63)))
-    return clicked(*size, clicks.take(~held), rule), clicked(*size, clicks.take(held), other, seen=clicks)
-
-
-def _with_later(earlier: Any, later: Any, union: Union) -> Source | None:
-    """The clicks of both, drawn against anew by the earlier ones' rule; None where the later ones' is another."""
-    if type(later) is not type(earlier) or replace(later.rule, seed=earlier.rule.seed) != earlier.rule:
-        return None
-    return clicked(*union.size, union.latest(earlier.clicks, later.clicks), earlier.rule)
-
-
-def _drawn_among(of: Any, codes: Codes, popularity: Any) -> tuple[Source, Codes]:
-    """Newcomers' clicks, drawn against all items of a model by how popular they are there."""
-    n, items = len(popularity), codes[of.clicks.item]
-    order = np.lexsort((items, of.clicks.user))
-    clicks = Clicks(of.clicks.user[order], items[order])
-    source: Source
-    if isinstance(of, DrawnPairs):
-        source = DrawnPairs(of.n_users, n, clicks, of.rule, clicks)
-    else:
-        unseen = of.rule.unseen or usual_unseen(n)
-        levels = _drawn_levels(of.n_users, n, clicks, clicks, unseen, of.rule, popularity)
-        source = AgainstUnseen(of.n_users, n, clicks, of.rule, clicks, levels)
-    return source, np.arange(n, dtype=np.int32)
 
 
 def _drawn_pairs(n_users: int, n_items: int, clicks: Clicks, seen: Clicks, rule: ClickRule) -> Pairs:

@@ -1,0 +1,112 @@
+"""Tables of votes: arenas' logs, sides, covariates, ties of several kinds, and what cannot be read."""
+
+import numpy as np
+import pytest
+
+from rather import AltSVM, Comparisons, InputError
+
+LOG = {
+    "who": ["ann", "ann", "bob", "bob"],
+    "a": ["x", "y", "x", "z"],
+    "b": ["y", "z", "z", "y"],
+    "won": ["model_a", "Tie", "z", "model_b"],
+    "words_a": [10, 20, 30, 40],
+    "words_b": [5, 20, 10, 50],
+}
+
+
+def test_an_arenas_log():
+    """Rows become votes with the side and the covariate turned to the winner; a tie is two halves, one each way."""
+    votes = Comparisons.from_arena(
+        LOG, user="who", left="a", right="b", outcome="won", covariates={"words": ("words_a", "words_b")}
+    )
+    assert repr(votes) == "Comparisons: 4 votes (1 ties) by 2 users over 3 items"
+    assert votes.source.effects == ("side", "words") and votes.source.answers() == 4
+    frame = votes.to_frame("pandas")
+    assert frame["winner"].tolist() == ["x", "y", "z", "y"] and frame["loser"].tolist() == ["y", "z", "x", "z"]
+    assert frame["tie"].tolist() == [False, True, False, False]
+    assert frame["side"].tolist() == [True, True, False, False]
+    assert frame["words"].tolist() == [5, 0, -20, 10]
+    again = Comparisons.from_frame(
+        frame.rename(columns={"user": "who"}), user="who", tie="tie", side="side", covariates=["words"]
+    )
+    for a, b in zip(again.pairs().columns(), votes.pairs().columns(), strict=True):
+        assert (a is None) == (b is None)
+    np.testing.assert_array_equal(again.pairs().around, votes.pairs().around)
+    np.testing.assert_array_equal(again.pairs().weight, votes.pairs().weight)
+
+
+def test_both_good_and_both_bad_told_apart():
+    """With a bar, what both were is said of both: an item stands for good enough, and takes part in rankings."""
+    names = ("user", "left", "right", "outcome")
+    rows = [("a", "x", "y", "left"), ("a", "y", "z", "both bad"), ("b", "x", "z", "tie (bothgood)"),
+            ("b", "z", "y", "right"), ("b", "z", "x", "tie")]  # fmt: skip
+    log = dict(zip(names, zip(*rows, strict=True), strict=True))
+    votes = Comparisons.from_arena(log, bar="fine")
+    assert votes.source.answers() == 5 and len(votes) == 2 + 2 * 3 + 4
+    frame = votes.to_frame("pandas")
+    beside = frame[(frame["winner"] == "fine") | (frame["loser"] == "fine")]
+    assert beside[["winner", "loser"]].to_numpy().tolist() == [
+        ["fine", "y"],
+        ["fine", "z"],
+        ["x", "fine"],
+        ["z", "fine"],
+    ]
+    assert not beside["tie"].any() and (beside["side"] == 0).all()
+    again = Comparisons.from_frame(frame, tie="tie", side="side").pairs()
+    np.testing.assert_array_equal(np.sort(again.around, axis=0), np.sort(votes.pairs().around, axis=0))
+    assert "fine" in [row.item for row in AltSVM(rank=1).fit(votes).rank("a")]
+    for wrong, said in (({"bar": "x"}, "'x' is an item of the table"), ({"bar": 7}, "use one kind")):
+        with pytest.raises(InputError, match=said):
+            Comparisons.from_arena(log, **wrong)
+    with pytest.raises(InputError, match="which a bar is for"):
+        Comparisons.from_arena({**log, "outcome": ["left", "tie", "right", "tie", "left"]}, bar="fine")
+
+
+def test_side_by_item_or_by_truth():
+    """The item that stood first, or whether the winner did: as booleans, and as words in a file."""
+    votes = {"user": ["a", "a", "b"], "winner": ["x", "y", "x"], "loser": ["y", "z", "z"]}
+    sides = [Comparisons.from_frame({**votes, "first": side}, side="first").pairs().around.ravel().tolist()
+             for side in (["x", "z", "z"], [True, False, False], ["True", "false", "FALSE"])]  # fmt: skip
+    assert sides == [[1, -1, -1]] * 3
+
+
+def bad_votes(times=1, **columns):
+    votes = {"user": ["a", "a", "b"], "winner": ["x", "y", "x"], "loser": ["y", "z", "z"]}
+    votes, columns = ({name: each * times for name, each in table.items()} for table in (votes, columns))
+    options = {"side": "side"} if "side" in columns else {"covariates": list(columns)}
+    return lambda: Comparisons.from_frame({**votes, **columns}, **options)
+
+
+def bad_log(times=1, **columns):
+    log = {name: each * times for name, each in {**LOG, **columns}.items()}
+    return lambda: Comparisons.from_arena(log, user="who", left="a", right="b", outcome="won")
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (bad_votes(side=["x", "q", "z"]), "in row 1 is 'q'; it must be the item that stood first, 'y' or 'z'"),
+        (bad_votes(10, side=["x", "y", "x"]), "the winner stood first in every row"),
+        (bad_votes(10, length=[0, 0.0, 0]), "the covariate 'length' is 0 in every row"),
+        (bad_votes(length=[1, np.inf, 0]), "in row 1 is inf"),
+        (bad_votes(length=[1, 1e16, 0]), "in row 1 is 1e+16; it must be from -1e+15 to 1e+15"),
+        (bad_votes(length=[0, 1e-33, 0]), "nowhere above 1e-12"),
+        (bad_votes(weight=[1, 2, 3]), "a covariate cannot be called 'weight'"),
+        (bad_log(a=["B", "y", "x", "z"], b=["A", "z", "z", "y"], won=["B", "tie", "z", "y"]), "an item and also"),
+        (bad_votes(tie=[1, 2, 3]), "a covariate cannot be called 'tie'"),
+        (bad_log(won=["left", "left", "up", "left"]), "in row 2 is 'up'; it must be left, right or tie"),
+        (bad_log(10, won=["left", "tie", "left", "left"]), "the left one won in every row that was decided"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:the table has a column")
+def test_what_cannot_be_read(read, said):
+    with pytest.raises(InputError) as caught:
+        read()
+    assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_column_of_ties_that_nobody_reads_is_told():
+    votes = {"user": ["a", "b"], "winner": ["x", "y"], "loser": ["y", "z"], "tie": [True, False]}
+    with pytest.warns(UserWarning, match="column 'tie', which is not read"):
+        Comparisons.from_frame(votes)
