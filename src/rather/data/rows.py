@@ -89,12 +89,22 @@ def joined(*parts: Pairs) -> Pairs:
 
 def whole_ties(pairs: Pairs) -> Pairs:
     """The pairs with one row for every tie, of its whole weight; the other half goes."""
-    assert pairs.tied is not None and pairs.group is not None
-    first = np.zeros(len(pairs.user), bool)
-    first[np.unique(pairs.group, return_index=True)[1]] = True
-    weight = pairs.weights() * np.where(pairs.tied, 2, 1)
+    weight = pairs.weights() * np.where(is_tied(pairs), 2, 1)
     even = None if (weight == 1).all() else weight.astype(np.float32)
-    return replace(pairs, weight=even).take(first | ~pairs.tied)
+    return replace(pairs, weight=even).take(each_tie_once(pairs))
+
+
+def is_tied(pairs: Pairs) -> Mask:
+    """Which pairs are half of a tie."""
+    return np.zeros(len(pairs.user), bool) if pairs.tied is None else pairs.tied
+
+
+def each_tie_once(pairs: Pairs) -> Mask:
+    """All pairs but the other halves of ties."""
+    first = np.zeros(len(pairs.user), bool)
+    if pairs.group is not None:
+        first[np.unique(pairs.group, return_index=True)[1]] = True
+    return np.asarray(first | ~is_tied(pairs))
 
 
 def beside_ties(pairs: Pairs) -> Mask | None:

@@ -29,11 +29,11 @@ import numpy.typing as npt
 from scipy import optimize
 
 from ..data.comparisons import Comparisons
-from ..data.rows import Mask, Pairs, beside_ties
+from ..data.rows import Mask, Pairs, beside_ties, each_tie_once, is_tied
 from ..errors import InputError
 from ..logistic import sigmoid
 from .exclusions import Rows, is_in
-from .ties import LEAST, MOST, estimated, is_tied, outcomes
+from .ties import LEAST, MOST, estimated, outcomes
 
 Numbers = npt.NDArray[np.float64]
 ENOUGH, AT_A_TIME = 8_000, 800  # answers put aside in all, and each time
@@ -193,7 +193,7 @@ def calibrated(
         return Calibration(0.0, tie=MOST)
     chosen = [a.take(d) for a, d in zip(asides, decided, strict=True)]
     found = _decided(chosen, [m[d] for m, d in zip(margins, decided, strict=True)], answers)
-    first = [_first_halves(aside.pairs) for aside in asides]
+    first = [_outcomes_once(aside.pairs) for aside in asides]
     every = [a.take(f) for a, f in zip(asides, first, strict=True)]
     tied = np.concatenate([is_tied(a.pairs) for a in every])
     w = np.concatenate([a.pairs.weights() for a in every]) * np.where(tied, 2, 1)
@@ -226,13 +226,9 @@ def _with_ties(x: Numbers, own: Numbers, tied: Mask, w: Numbers) -> tuple[float,
     return float(np.exp(t[0])), float(np.exp(t[1]))
 
 
-def _first_halves(pairs: Pairs) -> Mask:
-    """All pairs but the other halves of ties, and what stands beside ties."""
-    first = np.zeros(len(pairs.user), bool)
-    if pairs.group is not None:
-        first[np.unique(pairs.group, return_index=True)[1]] = True
-    beside = beside_ties(pairs)
-    kept: Mask = first | ~is_tied(pairs)
+def _outcomes_once(pairs: Pairs) -> Mask:
+    """One pair for every outcome: without the other halves of ties, and without what stands beside ties."""
+    kept, beside = each_tie_once(pairs), beside_ties(pairs)
     return kept if beside is None else kept & ~beside
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..data import frames
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, as_ids, factorize
-from ..data.rows import Pairs, halved, whole_ties
+from ..data.rows import Pairs, halved, is_tied, whole_ties
 from ..data.source import Source
 from ..data.votes import Votes
 from ..errors import InputError
@@ -30,7 +30,6 @@ from .interest import LEAST, Interest
 from .person import Person
 from .state import of_one_moment
 from .swayed import Swayed
-from .ties import is_tied
 
 BLOCK = 2**22  # products at a time
 PRIOR = "exposure_parts", "exposure_coefficients"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..data.rows import Mask, Pairs, beside_ties
+from ..data.rows import Pairs, beside_ties, is_tied
 from ..logistic import sigmoid
 
 LEAST, MOST = 1e-4, 30.0
@@ -34,10 +34,6 @@ class Reluctance:
     typical: float
     spread: float
     own: Numbers
-
-
-def is_tied(pairs: Pairs) -> Mask:
-    return np.zeros(len(pairs.user), bool) if pairs.tied is None else pairs.tied
 
 
 def outcomes(x: Any, reluctance: Any) -> Numbers:
