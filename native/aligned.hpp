@@ -1,4 +1,4 @@
-// A zero-filled buffer on a cache-line boundary.
+// A buffer on a cache-line boundary, filled with zeros unless it is asked for as it comes.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,15 @@
 
 namespace rather {
 
+inline constexpr struct Unfilled {
+} kUnfilled;
+
 template <class T>
 class Aligned {
  public:
-  explicit Aligned(std::size_t size)
-      : size_(size), data_(static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t{64}))) {
-    std::fill_n(data_.get(), size, T{});
-  }
+  Aligned(std::size_t size, Unfilled)
+      : size_(size), data_(static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t{64}))) {}
+  explicit Aligned(std::size_t size) : Aligned(size, kUnfilled) { std::fill_n(data_.get(), size, T{}); }
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
   T* begin() { return data_.get(); }

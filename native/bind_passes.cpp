@@ -1,43 +1,12 @@
 // Binds passes over the entries of a store, the spectrum of numbers over them, and prior means.
 #include <nanobind/stl/vector.h>
 
+#include "bind_prior.hpp"
 #include "bindings.hpp"
 #include "border.hpp"
-#include "prior.hpp"
 #include "spectral.hpp"
 
 namespace rather {
-
-namespace {
-
-struct FeaturePrior {  // with the features it refers to
-  In<float> features;
-  Rows<const float> f;
-  Prior prior;
-
-  FeaturePrior(In<float> F, std::int64_t k, In<float> weight, double strength, Threads n_threads)
-      : features(F),
-        f(rows(F, kAny, "features")),
-        prior(f.data, f.ld, between(k, 1, f.ld, "k"), weights(weight, f.n), strength, n_threads) {}
-
-  static std::vector<float> weights(const In<float>& weight, std::int64_t n) {
-    const float* w = sized(weight, n, "weight");
-    return {w, w + n};
-  }
-};
-
-Expansion expansion(const In<float>& root, const char* name, const FeaturePrior& side, std::int64_t n,
-                    const char* side_name) {
-  rows(side.features, n, side_name);
-  return {sized(root, n, name),
-          side.f.data,
-          n,
-          side.f.ld,
-          side.prior.k(),
-          static_cast<float>(1 / std::sqrt(side.prior.lambda()))};
-}
-
-}  // namespace
 
 void bind_passes(nb::module_& m) {
   m.def(
@@ -98,13 +67,13 @@ void bind_passes(nb::module_& m) {
       .def_prop_ro("ridge", [](const FeaturePrior& self) { return self.prior.lambda(); })
       .def(
           "regress",
-          [](const FeaturePrior& self, const In<float>& X, const InOut<float>& C, const InOut<float>& mean,
-             Threads n_threads) {
+          [](const FeaturePrior& self, const In<float>& X, const InOut<float>& C,
+             const std::optional<InOut<float>>& mean, Threads n_threads) {
             auto x = rows(X, self.f.n, "X");
             self.prior.regress(x.data, x.ld, rows(C, self.prior.k(), "C", x.ld).data,
-                               rows(mean, self.f.n, "mean", x.ld).data, n_threads);
+                               mean ? rows(*mean, self.f.n, "mean", x.ld).data : nullptr, n_threads);
           },
-          "X"_a, "C"_a, "mean"_a, "n_threads"_a, Release());
+          "X"_a, "C"_a, "mean"_a.none(), "n_threads"_a, Release());
   m.def(
       "singular_expanded",
       [](const Store& s, const In<float>& coefficient, const In<float>& user_root, const FeaturePrior& users,
@@ -113,9 +82,9 @@ void bind_passes(nb::module_& m) {
         auto u = rows(left, s.n_users, "left");
         auto v = rows(right, s.n_items, "right", u.ld);
         return singular_expanded(s, sized(coefficient, s.n_entries(), "coefficient"),
-                                 expansion(user_root, "user_root", users, s.n_users, "users"),
-                                 expansion(item_root, "item_root", items, s.n_items, "items"), u.data, v.data, u.ld,
-                                 between(columns, 0, u.ld, "columns"), iterations, n_threads);
+                                 {sized(user_root, s.n_users, "user_root"), users.of(s.n_users, "users")},
+                                 {sized(item_root, s.n_items, "item_root"), items.of(s.n_items, "items")}, u.data,
+                                 v.data, u.ld, between(columns, 0, u.ld, "columns"), iterations, n_threads);
       },
       "store"_a, "coefficient"_a, "user_root"_a, "users"_a, "item_root"_a, "items"_a, "left"_a, "right"_a, "columns"_a,
       "iterations"_a, "n_threads"_a, Release());

@@ -3,8 +3,10 @@
 
 #include <tuple>
 
+#include "bind_prior.hpp"
 #include "bindings.hpp"
 #include "border.hpp"
+#include "joint.hpp"
 #include "newton.hpp"
 #include "robirank.hpp"
 #include "sdca.hpp"
@@ -42,10 +44,13 @@ auto with_loss_of(const Store& s, int loss, float delta, F&& f) {
   });
 }
 
-std::tuple<double, double> user_step_(const State& state, int loss, float delta, const In<float>& p,
-                                      const std::optional<In<float>>& centre, const In<float>& V, const InOut<float>& U,
-                                      std::int64_t rank, int newton_steps, int cg_steps, double cg_tol, double grad_tol,
-                                      Threads n_threads) {
+using Report = std::tuple<double, double, double>;  // loss, decrement, penalty
+
+Report reported(const StepReport& r) { return {r.loss, r.decrement, r.penalty}; }
+
+Report user_step_(const State& state, int loss, float delta, const In<float>& p, const std::optional<In<float>>& centre,
+                  const In<float>& V, const InOut<float>& U, std::int64_t rank, int newton_steps, int cg_steps,
+                  double cg_tol, double grad_tol, Threads n_threads) {
   const Store& s = state.s;
   auto u = rows(U, s.n_users, "U");
   auto v = rows(V, s.n_items, "V", u.ld);
@@ -53,25 +58,50 @@ std::tuple<double, double> user_step_(const State& state, int loss, float delta,
   between(rank, 0, u.ld - 1, "rank");
   StepOptions options{newton_steps, cg_steps, cg_tol, grad_tol, n_threads};
   const float* ridge = sized(p, s.n_users, "p");
-  StepReport r = with_loss_of(s, loss, delta, [&](auto kind) {
+  return reported(with_loss_of(s, loss, delta, [&](auto kind) {
     return user_step(kind, s, ridge, to, v.data, u.data, u.ld, rank, state.z, options);
-  });
-  return {r.loss, r.decrement};
+  }));
 }
 
-std::tuple<double, double> item_step_(const State& state, int loss, float delta, const In<float>& q,
-                                      const In<float>& beta, const In<float>& U, const InOut<float>& V,
-                                      std::int64_t rank, double loss_before, int cg_steps, double cg_tol,
-                                      Threads n_threads) {
+// All users together; or, below, all items.
+Report joint_user_step_(const State& state, int loss, float delta, const In<float>& shape, float reg,
+                        const FeaturePrior* prior, const In<float>& V, const InOut<float>& U, std::int64_t rank,
+                        double loss_before, int cg_steps, double cg_tol, Threads n_threads) {
+  const Store& s = state.s;
+  auto u = rows(U, s.n_users, "U");
+  auto v = rows(V, s.n_items, "V", u.ld);
+  Ridges ridges{sized(shape, s.n_users, "shape"),
+                s.n_users,
+                between(rank, 0, u.ld - 1, "rank"),
+                u.ld,
+                reg,
+                0,
+                prior ? &prior->of(s.n_users, "prior") : nullptr,
+                false};
+  StepOptions options{1, cg_steps, cg_tol, 0, n_threads};
+  return reported(with_loss_of(s, loss, delta, [&](auto kind) {
+    return joint_step(kind, UserRows{s, v.data}, ridges, u.data, loss_before, state.z, options);
+  }));
+}
+
+Report item_step_(const State& state, int loss, float delta, const In<float>& shape, float reg, float bias_reg,
+                  const FeaturePrior* prior, const In<float>& U, const InOut<float>& V, std::int64_t rank,
+                  double loss_before, int cg_steps, double cg_tol, Threads n_threads) {
   const Store& s = state.s;
   auto v = rows(V, s.n_items, "V");
   auto u = rows(U, s.n_users, "U", v.ld);
-  ItemRidge ridge{sized(q, s.n_items, "q"), sized(beta, s.n_items, "beta"), between(rank, 0, v.ld - 1, "rank"), v.ld};
+  Ridges ridges{sized(shape, s.n_items, "shape"),
+                s.n_items,
+                between(rank, 0, v.ld - 1, "rank"),
+                v.ld,
+                reg,
+                bias_reg,
+                prior ? &prior->of(s.n_items, "prior") : nullptr,
+                true};
   StepOptions options{1, cg_steps, cg_tol, 0, n_threads};
-  StepReport r = with_loss_of(s, loss, delta, [&](auto kind) {
-    return item_step(kind, s, ridge, u.data, v.data, loss_before, state.z, options);
-  });
-  return {r.loss, r.decrement};
+  return reported(with_loss_of(s, loss, delta, [&](auto kind) {
+    return joint_step(kind, ItemRows{s, u.data}, ridges, v.data, loss_before, state.z, options);
+  }));
 }
 
 double evaluate_(const State& state, int loss, float delta, Threads n_threads) {
@@ -219,8 +249,10 @@ void bind_solvers(nb::module_& m) {
            "store"_a, "m"_a, "c"_a, "d"_a, "weight"_a, "offset"_a.none() = nb::none(), nb::keep_alive<1, 2>());
   m.def("user_step", &user_step_, "state"_a, "loss"_a, "delta"_a, "p"_a, "centre"_a.none(), "V"_a, "U"_a, "rank"_a,
         "newton_steps"_a, "cg_steps"_a, "cg_tol"_a, "grad_tol"_a, "n_threads"_a, Release());
-  m.def("item_step", &item_step_, "state"_a, "loss"_a, "delta"_a, "q"_a, "beta"_a, "U"_a, "V"_a, "rank"_a,
-        "loss_before"_a, "cg_steps"_a, "cg_tol"_a, "n_threads"_a, Release());
+  m.def("joint_user_step", &joint_user_step_, "state"_a, "loss"_a, "delta"_a, "shape"_a, "reg"_a, "prior"_a.none(),
+        "V"_a, "U"_a, "rank"_a, "loss_before"_a, "cg_steps"_a, "cg_tol"_a, "n_threads"_a, Release());
+  m.def("item_step", &item_step_, "state"_a, "loss"_a, "delta"_a, "shape"_a, "reg"_a, "bias_reg"_a, "prior"_a.none(),
+        "U"_a, "V"_a, "rank"_a, "loss_before"_a, "cg_steps"_a, "cg_tol"_a, "n_threads"_a, Release());
   m.def("evaluate", &evaluate_, "state"_a, "loss"_a, "delta"_a, "n_threads"_a, Release());
   m.def("pair_slopes", &pair_slopes_, "state"_a, "loss"_a, "delta"_a, "slope"_a, "curvature"_a, "n_threads"_a,
         Release());

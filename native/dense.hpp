@@ -1,7 +1,8 @@
-// Dense algebra of tall matrices of floats and small ones of doubles: Gram matrices, orthonormal columns, eigenvectors.
+// Dense algebra of tall matrices of floats and small ones of doubles: products, orthonormal columns, eigenvectors.
 //
-// Sums over the rows of a tall matrix are in single precision within a chunk (of 256 rows, or a 64th of them if that is
-// more) and in double across chunks. What single precision loses, a second orthonormalisation repairs.
+// Tall products go through tiles of a few rows and vectors that stay in registers. Sums over the rows of a tall matrix
+// are in single precision within a chunk (of 64 rows, or a 64th of them if that is more) and in double across chunks.
+// What single precision loses, a second orthonormalisation repairs. No BLAS: its last bits depend on its threads.
 #pragma once
 
 #include <algorithm>
@@ -22,28 +23,73 @@ struct Small {
   explicit Small(std::int64_t n) : n(n), a(n * n, 0.0) {}
   double& operator()(std::int64_t i, std::int64_t j) { return a[i * n + j]; }
   double operator()(std::int64_t i, std::int64_t j) const { return a[i * n + j]; }
+  double* row(std::int64_t i) { return &a[i * n]; }
 };
+
+namespace detail {
+
+inline constexpr int kTileRows = 4, kTileVectors = 3;  // 12 sums, which every instruction set has registers for
+
+// out = sum over t of left_t (kTileRows numbers, `stride` apart) times row t of B, at a tile of columns.
+template <int NV>
+void tile(const float* left, std::int64_t step, std::int64_t stride, std::int64_t n, const float* B, std::int64_t ldb,
+          float* out, std::int64_t ldo, int rows) {
+  Lanes sum[kTileRows][NV] = {};
+  for (std::int64_t t = 0; t < n; ++t) {
+    const float *l = left + t * step, *b = B + t * ldb;
+    Lanes row[NV];
+    for (int v = 0; v < NV; ++v) row[v] = load(b + v * kLanes);
+    for (int q = 0; q < kTileRows; ++q) {
+      Lanes scale = splat(l[q * stride]);
+      for (int v = 0; v < NV; ++v) sum[q][v] += scale * row[v];
+    }
+  }
+  for (int q = 0; q < rows; ++q)
+    for (int v = 0; v < NV; ++v) store(out + q * ldo + v * kLanes, sum[q][v]);
+}
+
+// Up to kTileRows rows of L B, where L's element (q, t) is left[q * stride + t * step], q beyond `rows` readable too.
+inline void tiles(const float* left, std::int64_t step, std::int64_t stride, std::int64_t n, const float* B,
+                  std::int64_t ldb, float* out, std::int64_t ldo, int rows) {
+  std::int64_t column = 0;
+  for (; column + kTileVectors * kLanes <= ldb; column += kTileVectors * kLanes)
+    tile<kTileVectors>(left, step, stride, n, B + column, ldb, out + column, ldo, rows);
+  if (column + 2 * kLanes <= ldb) {
+    tile<2>(left, step, stride, n, B + column, ldb, out + column, ldo, rows);
+    column += 2 * kLanes;
+  }
+  for (; column < ldb; column += kLanes) tile<1>(left, step, stride, n, B + column, ldb, out + column, ldo, rows);
+}
+
+inline std::int64_t padded(std::int64_t n) { return (n + kTileRows - 1) / kTileRows * kTileRows; }
+
+}  // namespace detail
 
 // sum_i w_i a_i b_i^T over the rows of A (n x lda, the first l columns) and B (n x ldb, all of them): l x ldb numbers,
 // in chunks of rows added in order. No w: all ones.
 inline std::vector<double> cross(const float* A, std::int64_t lda, std::int64_t l, const float* B, std::int64_t ldb,
                                  const float* w, std::int64_t n, int n_threads) {
-  std::int64_t size = std::max<std::int64_t>(256, (n + 63) / 64), n_chunks = (n + size - 1) / size;
-  std::vector<Aligned<float>> part;
-  for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk) part.emplace_back(l * ldb);
+  const std::int64_t size = std::max<std::int64_t>(64, (n + 63) / 64), n_chunks = (n + size - 1) / size;
+  const std::int64_t wide = detail::padded(l), part_size = wide * ldb;
+  Aligned<float> part(n_chunks * part_size, kUnfilled);
   for_chunks(n_threads, n_chunks, [&](int, std::int64_t chunk) {
-    for (std::int64_t i = chunk * size; i < std::min(n, (chunk + 1) * size); ++i) {
-      const float* row = B + i * ldb;
-      for (std::int64_t a = 0; a < l; ++a) {
-        Lanes scale = splat(w ? w[i] * A[i * lda + a] : A[i * lda + a]);
-        float* out = part[chunk].data() + a * ldb;
-        for (std::int64_t k = 0; k < ldb; k += kLanes) store(out + k, load(out + k) + scale * load(row + k));
-      }
+    const std::int64_t first = chunk * size, rows = std::min(n, first + size) - first;
+    Aligned<float> left(rows * wide);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const float *a = A + (first + i) * lda, scale = w ? w[first + i] : 1.0f;
+      for (std::int64_t k = 0; k < l; ++k) left[i * wide + k] = scale * a[k];
     }
+    for (std::int64_t a = 0; a < wide; a += detail::kTileRows)
+      detail::tiles(left.data() + a, wide, 1, rows, B + first * ldb, ldb, part.data() + chunk * part_size + a * ldb,
+                    ldb, detail::kTileRows);
   });
   std::vector<double> total(l * ldb, 0.0);
-  for (auto& one : part)
-    for (std::int64_t k = 0; k < l * ldb; ++k) total[k] += one[k];
+  for_ranges(n_threads, l, 8, [&](int, std::int64_t from, std::int64_t to) {
+    for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk) {
+      const float* one = part.data() + chunk * part_size;
+      for (std::int64_t k = from * ldb; k < to * ldb; ++k) total[k] += one[k];
+    }
+  });
   return total;
 }
 
@@ -52,20 +98,35 @@ inline Small gram(const float* A, std::int64_t n, std::int64_t ld, std::int64_t 
                   const float* w = nullptr) {
   std::vector<double> all = cross(A, ld, l, A, ld, w, n, n_threads);
   Small G(l);
-  for (std::int64_t a = 0; a < l; ++a) std::copy_n(&all[a * ld], l, &G(a, 0));
+  for (std::int64_t a = 0; a < l; ++a) std::copy_n(&all[a * ld], l, G.row(a));
   return G;
 }
 
-// out (n x ldb) <- A R, where A has l columns of interest (n x lda) and R is l x ldb.
+// Rows of A R, a few at a time: calls each(i, row i of the product), where A has l columns of interest (n x lda) and R
+// is l x ldb, and returns the sum of what that returns. `each` may overwrite row i of A.
+template <class Each>
+double multiply_each(const float* A, std::int64_t lda, std::int64_t l, const float* R, std::int64_t ldb, std::int64_t n,
+                     int n_threads, Each&& each) {
+  using detail::kTileRows;
+  return sum_ranges(n_threads, n, 64, [&](int, std::int64_t first, std::int64_t last) {
+    Aligned<float> left(kTileRows * l), out(kTileRows * ldb);
+    double total = 0;
+    for (std::int64_t i = first; i < last; i += kTileRows) {
+      const int rows = static_cast<int>(std::min<std::int64_t>(kTileRows, last - i));
+      for (int q = 0; q < rows; ++q) std::copy_n(A + (i + q) * lda, l, left.data() + q * l);
+      detail::tiles(left.data(), 1, l, l, R, ldb, out.data(), ldb, rows);
+      for (int q = 0; q < rows; ++q) total += each(i + q, static_cast<const float*>(out.data() + q * ldb));
+    }
+    return total;
+  });
+}
+
+// out (n x ldb) <- A R
 inline void multiply(const float* A, std::int64_t lda, std::int64_t l, const float* R, std::int64_t ldb, float* out,
                      std::int64_t n, int n_threads) {
-  for_ranges(n_threads, n, 256, [&](int, std::int64_t first, std::int64_t last) {
-    Aligned<float> row(ldb);
-    for (std::int64_t i = first; i < last; ++i) {
-      std::fill(row.begin(), row.end(), 0.0f);
-      combine(R, Direct{}, A + i * lda, l, ldb, row.data());
-      std::copy_n(row.data(), ldb, out + i * ldb);
-    }
+  multiply_each(A, lda, l, R, ldb, n, n_threads, [&](std::int64_t i, const float* row) {
+    std::copy_n(row, ldb, out + i * ldb);
+    return 0.0;
   });
 }
 
@@ -75,6 +136,10 @@ inline void multiply_right(float* A, std::int64_t n, std::int64_t ld, const Smal
   for (std::int64_t a = 0; a < R.n; ++a)
     for (std::int64_t b = 0; b < R.n; ++b) packed[a * ld + b] = static_cast<float>(R(a, b));
   multiply(A, ld, R.n, packed.data(), ld, A, n, n_threads);
+}
+
+inline void subtract(double scale, const double* from, double* to, std::int64_t n) {
+  for (std::int64_t k = 0; k < n; ++k) to[k] -= scale * from[k];
 }
 
 // A = L L', L in the lower triangle of A (n x n), row by row. pivot(k, full, rest) is the diagonal of row k of L, given
@@ -91,78 +156,127 @@ void cholesky(double* A, std::int64_t n, Pivot&& pivot) {
   }
 }
 
+// R^-1, upper triangular, where G = R'R; the rows and columns of what depends on others, to `least` of its square, are
+// 0. In steps along rows, which the compiler makes vectors of. G is used up.
+inline Small inverse_root(Small& G, double least) {
+  const std::int64_t n = G.n;
+  std::vector<double> full(n);
+  for (std::int64_t j = 0; j < n; ++j) full[j] = G(j, j);
+  for (std::int64_t j = 0; j < n; ++j) {
+    const bool independent = full[j] > 0 && G(j, j) > least * full[j];
+    const double by = independent ? 1 / std::sqrt(G(j, j)) : 0.0;
+    for (std::int64_t b = j; b < n; ++b) G(j, b) *= by;
+    for (std::int64_t i = j + 1; i < n; ++i) subtract(G(j, i), &G(j, i), &G(i, i), n - i);
+  }
+  Small inverse(n);
+  for (std::int64_t i = n; i-- > 0;) {  // row i of R^-1 = (e_i - sum over k > i of R_ik row k of R^-1) / R_ii
+    if (G(i, i) == 0) continue;
+    double* row = inverse.row(i);
+    row[i] = 1;
+    for (std::int64_t k = i + 1; k < n; ++k) subtract(G(i, k), &inverse(k, k), row + k, n - k);
+    for (std::int64_t k = i; k < n; ++k) row[k] /= G(i, i);
+  }
+  return inverse;
+}
+
+// G^-1 of a positive definite matrix.
+inline Small inverse(Small G) {
+  const std::int64_t n = G.n;
+  Small root = inverse_root(G, 1e-12), out(n);
+  for (std::int64_t k = 0; k < n; ++k)  // R^-1 R^-T: column k of the root times itself
+    for (std::int64_t i = 0; i <= k; ++i)
+      if (double scale = root(i, k); scale != 0)
+        for (std::int64_t j = 0; j <= k; ++j) out(i, j) += scale * root(j, k);
+  return out;
+}
+
 // Makes the columns of A orthonormal (Cholesky of the Gram matrix, inverted); columns that depend on others become 0. A
-// second pass repairs what single precision lost in the first. The Cholesky is its own: down the columns, as here, the
-// compiler fuses multiplications with subtractions, along the rows, as above, it does not, and results would change.
+// second pass repairs what single precision lost in the first.
 inline void orthonormalise(float* A, std::int64_t n, std::int64_t ld, std::int64_t l, int n_threads, int passes = 2) {
   for (int pass = 0; pass < passes; ++pass) {
-    Small G = gram(A, n, ld, l, n_threads), inverse(l);
-    std::vector<bool> independent(l, true);
-    for (std::int64_t j = 0; j < l; ++j) {  // G = R^T R, R in the upper triangle
-      double full = G(j, j), pivot = full;
-      for (std::int64_t k = 0; k < j; ++k) pivot -= G(k, j) * G(k, j);
-      independent[j] = full > 0 && pivot > 1e-6 * full;
-      double root = independent[j] ? std::sqrt(pivot) : 1.0;
-      G(j, j) = root;
-      for (std::int64_t b = j + 1; b < l; ++b) {
-        double value = G(j, b);
-        for (std::int64_t k = 0; k < j; ++k) value -= G(k, j) * G(k, b);
-        G(j, b) = independent[j] ? value / root : 0.0;
-      }
-    }
-    for (std::int64_t j = 0; j < l; ++j) {
-      if (!independent[j]) continue;
-      inverse(j, j) = 1 / G(j, j);
-      for (std::int64_t i = j - 1; i >= 0; --i) {
-        double value = 0;
-        for (std::int64_t k = i + 1; k <= j; ++k) value -= G(i, k) * inverse(k, j);
-        inverse(i, j) = independent[i] ? value / G(i, i) : 0.0;
-      }
-    }
-    multiply_right(A, n, ld, inverse, n_threads);
+    Small G = gram(A, n, ld, l, n_threads);
+    multiply_right(A, n, ld, inverse_root(G, 1e-6), n_threads);
   }
 }
 
-// Eigenvalues (descending) and eigenvectors (columns) of a symmetric matrix, by cyclic Jacobi rotations. LAPACK would
-// be faster, but its last bits depend on the number of threads of the BLAS that happens to be installed. On one thread,
-// with rotations that stride: 0.2 s for n = 256, 3 s for 512, 30 s for 1024. To be replaced before ranks of thousands.
+// Eigenvalues (descending) and eigenvectors (columns) of a symmetric matrix: Householder's reduction to three diagonals,
+// then the implicit QL method (C. Reinsch, J. Wilkinson: Linear Algebra, 1971). The eigenvectors are built as rows, so
+// that every inner loop runs along memory. LAPACK would do, but its last bits depend on the threads of its BLAS.
 inline std::vector<double> eigen(Small T, Small& vectors) {
   const std::int64_t n = T.n;
-  Small E(n);
-  for (std::int64_t i = 0; i < n; ++i) E(i, i) = 1;
-  double total = std::inner_product(T.a.begin(), T.a.end(), T.a.begin(), 0.0);
-  for (int sweep = 0; sweep < 30; ++sweep) {
-    double off = 0;
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = i + 1; j < n; ++j) off += 2 * T(i, j) * T(i, j);
-    if (off <= 1e-22 * total) break;
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = i + 1; j < n; ++j) {
-        if (T(i, j) * T(i, j) <= 1e-26 * total / (n * n)) continue;
-        double theta = (T(j, j) - T(i, i)) / (2 * T(i, j));
-        double t = (theta >= 0 ? 1 : -1) / (std::abs(theta) + std::sqrt(theta * theta + 1));
-        double c = 1 / std::sqrt(t * t + 1), s = t * c;
-        double *ti = &T.a[i * n], *tj = &T.a[j * n], *ei = &E.a[i * n], *ej = &E.a[j * n];
-        double diagonal_i = T(i, i) - t * T(i, j), diagonal_j = T(j, j) + t * T(i, j);
-        for (std::int64_t k = 0; k < n; ++k) {
-          double a = ti[k], b = tj[k];
-          ti[k] = c * a - s * b;
-          tj[k] = s * a + c * b;
-          a = ei[k], b = ej[k];
-          ei[k] = c * a - s * b;
-          ej[k] = s * a + c * b;
-        }
-        ti[i] = diagonal_i, tj[j] = diagonal_j, ti[j] = tj[i] = 0;
-        for (std::int64_t k = 0; k < n; ++k) T(k, i) = ti[k], T(k, j) = tj[k];
-      }
+  std::vector<double> d(n), e(n, 0.0), p(n);
+  Small Q(n);  // T = Q' (three diagonals) Q
+  for (std::int64_t i = 0; i < n; ++i) Q(i, i) = 1;
+  for (std::int64_t k = 0; k + 2 < n; ++k) {  // a reflection I - v v' / h that clears row k beyond its neighbour
+    double* v = T.row(k);
+    double norm = 0;
+    for (std::int64_t i = k + 1; i < n; ++i) norm += v[i] * v[i];
+    double beyond = norm - v[k + 1] * v[k + 1];
+    if (!(beyond > 0)) continue;
+    norm = std::sqrt(norm);
+    const double to = v[k + 1] > 0 ? -norm : norm, h = norm * norm - v[k + 1] * to;
+    v[k + 1] -= to;
+    std::fill(p.begin() + k + 1, p.end(), 0.0);
+    for (std::int64_t i = k + 1; i < n; ++i) subtract(-v[i] / h, T.row(i) + k + 1, p.data() + k + 1, n - k - 1);
+    double half = 0;
+    for (std::int64_t i = k + 1; i < n; ++i) half += v[i] * p[i];
+    subtract(half / (2 * h), v + k + 1, p.data() + k + 1, n - k - 1);
+    for (std::int64_t i = k + 1; i < n; ++i) {
+      subtract(v[i], p.data() + k + 1, T.row(i) + k + 1, n - k - 1);
+      subtract(p[i], v + k + 1, T.row(i) + k + 1, n - k - 1);
+    }
+    std::fill(p.begin(), p.end(), 0.0);  // Q <- (I - v v' / h) Q
+    for (std::int64_t i = k + 1; i < n; ++i) subtract(-v[i] / h, Q.row(i), p.data(), n);
+    for (std::int64_t i = k + 1; i < n; ++i) subtract(v[i], p.data(), Q.row(i), n);
+    v[k + 1] = to;
   }
+  for (std::int64_t i = 0; i < n; ++i) {
+    d[i] = T(i, i);
+    if (i + 1 < n) e[i] = T(i, i + 1);
+  }
+  for (std::int64_t l = 0; l < n; ++l)
+    for (int turn = 0; turn < 60; ++turn) {
+      std::int64_t m = l;  // where the matrix falls apart
+      for (; m + 1 < n; ++m)
+        if (std::abs(e[m]) <= 1e-16 * (std::abs(d[m]) + std::abs(d[m + 1]))) break;
+      if (m == l) break;
+      double g = (d[l + 1] - d[l]) / (2 * e[l]), r = std::hypot(g, 1.0);
+      g = d[m] - d[l] + e[l] / (g + (g >= 0 ? r : -r));
+      double s = 1, c = 1, shift = 0;
+      std::int64_t i = m - 1;
+      for (; i >= l; --i) {
+        double f = s * e[i], b = c * e[i];
+        e[i + 1] = r = std::hypot(f, g);
+        if (r == 0) {
+          d[i + 1] -= shift;
+          e[m] = 0;
+          break;
+        }
+        s = f / r, c = g / r;
+        g = d[i + 1] - shift;
+        r = (d[i] - g) * s + 2 * c * b;
+        shift = s * r;
+        d[i + 1] = g + shift;
+        g = c * r - b;
+        double *low = Q.row(i), *high = Q.row(i + 1);
+        for (std::int64_t k = 0; k < n; ++k) {
+          const double x = high[k], y = low[k];
+          high[k] = s * y + c * x;
+          low[k] = c * y - s * x;
+        }
+      }
+      if (r == 0 && i >= l) continue;
+      d[l] -= shift;
+      e[l] = g;
+      e[m] = 0;
+    }
   std::vector<std::int64_t> order(n);
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return T(a, a) > T(b, b); });
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return d[a] > d[b]; });
   std::vector<double> values(n);
   for (std::int64_t k = 0; k < n; ++k) {
-    values[k] = T(order[k], order[k]);
-    for (std::int64_t i = 0; i < n; ++i) vectors(i, k) = E(order[k], i);
+    values[k] = d[order[k]];
+    for (std::int64_t i = 0; i < n; ++i) vectors(i, k) = Q(order[k], i);
   }
   return values;
 }

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
-#include <thread>
 #include <vector>
+
+#include "team.hpp"
 
 namespace rather {
 
@@ -20,10 +18,11 @@ void for_chunks(int n_threads, std::int64_t n_chunks, Body&& body) {
     for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk) body(0, chunk);
     return;
   }
+  Team::Lease team;
   std::atomic<std::int64_t> next{0};
   std::exception_ptr failure;
   std::mutex failure_lock;
-  auto work = [&](int thread) {
+  team->run(n_threads, [&](int thread) {
     try {
       for (std::int64_t chunk; (chunk = next.fetch_add(1)) < n_chunks;) body(thread, chunk);
     } catch (...) {
@@ -31,15 +30,7 @@ void for_chunks(int n_threads, std::int64_t n_chunks, Body&& body) {
       if (!failure) failure = std::current_exception();
       next.store(n_chunks);
     }
-  };
-  std::vector<std::thread> others;
-  try {
-    for (int thread = 1; thread < n_threads; ++thread) others.emplace_back(work, thread);
-  } catch (const std::system_error&) {
-    // The system grants no more threads: those that started, and this one, do the work.
-  }
-  work(0);
-  for (auto& thread : others) thread.join();
+  });
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cmath>
+#include <memory>
 #include <tuple>
 #include <vector>
 
@@ -23,7 +24,7 @@
 
 namespace rather {
 
-inline constexpr std::int64_t kUserChunk = 64, kItemChunk = 16;
+inline constexpr std::int64_t kUserChunk = 16, kItemChunk = 16;
 
 struct Scalars {  // m, c, d and order are over the store's entries, weight over its users
   float *m, *c, *d;
@@ -107,11 +108,22 @@ struct Scratch {
   Aligned<float> g, p, Hp, step, next, own;
 };
 
-inline std::vector<Scratch> scratches(const Store& s, std::int64_t ld, bool with_rows, int n_threads) {
-  std::vector<Scratch> all;
-  for (int t = 0; t < n_threads; ++t) all.emplace_back(s, ld, with_rows);
-  return all;
-}
+// Those of all threads, each made by the thread that first uses it.
+class Scratches {
+ public:
+  Scratches(const Store& s, std::int64_t ld, bool with_rows, int n_threads)
+      : s_(s), ld_(ld), with_rows_(with_rows), all_(n_threads) {}
+  Scratch& operator[](int thread) {
+    if (!all_[thread]) all_[thread] = std::make_unique<Scratch>(s_, ld_, with_rows_);
+    return *all_[thread];
+  }
+
+ private:
+  const Store& s_;
+  std::int64_t ld_;
+  bool with_rows_;
+  std::vector<std::unique_ptr<Scratch>> all_;
+};
 
 // a . b over n floats: lanes in single precision within kRun floats, runs in double.
 inline double inner(const float* a, const float* b, std::int64_t n) {
@@ -138,7 +150,7 @@ inline void scores(const Store& s, const float* U, const float* V, std::int64_t 
 // Evaluates the loss at scores z.m; fills z.c, z.d (and z.order) and returns the loss.
 template <class Loss>
 double evaluate(const Loss& loss, const Store& s, const Scalars& z, int n_threads) {
-  auto work = scratches(s, kRowPad, false, n_threads);
+  Scratches work(s, kRowPad, false, n_threads);
   return sum_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
     Scratch& w = work[thread];
     double total = 0;
@@ -152,6 +164,16 @@ double evaluate(const Loss& loss, const Store& s, const Scalars& z, int n_thread
     }
     return total;
   });
+}
+
+// h <- the Hessian of one user's loss times the scores in w.x, which x <- too; both stay in w as well.
+template <class Loss>
+void curve(const Loss& loss, const Store& s, std::int64_t i, const Scalars& z, Scratch& w, float* x, float* h) {
+  const std::int64_t e = s.start[i], n = s.entries(i);
+  std::copy_n(z.m + e, n, w.m.data());
+  UserLoss<Loss>(loss, s, i, z, z.order ? z.order + e : nullptr).curvature(w.m.data(), w.x.data(), w.h.data());
+  std::copy_n(w.x.data(), n, x);
+  std::copy_n(w.h.data(), n, h);
 }
 
 // The slope and the curvature of every written comparison's loss at scores z.m, with its weight and the user's.
@@ -228,6 +250,50 @@ inline void scaled(const Store& s, const float* c, const float* left, const floa
     for (std::int64_t i = first; i < last; ++i)
       for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e) out[e] = left[i] * c[e] * right[s.item[e]];
   });
+}
+
+// The sum of every user's numbers.
+inline void user_sums(const Store& s, const float* x, float* out, int n_threads) {
+  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      double total = 0;
+      for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e) total += x[e];
+      out[i] = static_cast<float>(total);
+    }
+  });
+}
+
+// The sum of every item's numbers.
+inline void item_sums(const Store& s, const float* x, float* out, int n_threads) {
+  std::vector<double> total(s.n_items, 0.0);
+  over_columns(
+      s, n_threads,
+      [&](std::int64_t j, const std::int32_t*, std::int64_t n, const float* column) {
+        for (std::int64_t k = 0; k < n; ++k) total[j] += column[k];
+      },
+      x);
+  std::copy(total.begin(), total.end(), out);
+}
+
+// The mean squares of the columns of A (rows of ld floats), rows weighted.
+inline std::vector<float> mean_squares(const float* A, std::int64_t ld, const std::vector<float>& weight,
+                                       int n_threads) {
+  const std::int64_t n = static_cast<std::int64_t>(weight.size()), size = std::max<std::int64_t>(256, (n + 63) / 64);
+  Aligned<double> part((n + size - 1) / size * ld);
+  double all = 0;
+  for (float w : weight) all += w;
+  for_ranges(n_threads, n, size, [&](int, std::int64_t first, std::int64_t last) {
+    double* sums = part.data() + first / size * ld;
+    for (std::int64_t i = first; i < last; ++i)
+      for (std::int64_t c = 0; c < ld; ++c) sums[c] += weight[i] * (A[i * ld + c] * A[i * ld + c]);
+  });
+  std::vector<float> mean(ld, 0.0f);
+  for (std::int64_t c = 0; c < ld && all > 0; ++c) {
+    double total = 0;
+    for (std::int64_t k = 0; k < n; k += size) total += part[k / size * ld + c];
+    mean[c] = static_cast<float>(total / all);
+  }
+  return mean;
 }
 
 // For numbers over the entries: the sums of a row's absolute values and squares, and of a column's squares.

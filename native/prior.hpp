@@ -3,7 +3,9 @@
 //   row x_n ~ C' f_n,  where C minimises  sum_n w_n |x_n - C' f_n|^2 + lambda |C|^2
 //                      and                lambda = strength tr(F'WF) / k
 //
-// A strength of 1 makes the shared C cost, on average, what it would cost every row to pay for its mean itself.
+// A strength of 1 makes the shared C cost, on average, what it would cost every row to pay for its mean itself. With C at
+// its best the ridges are a quadratic form of the rows alone, x' K x with K = W - W F (F'WF + lambda)^-1 F'W, whose
+// product with rows is W (x - F C).
 #pragma once
 
 #include <cmath>
@@ -17,47 +19,59 @@ class Prior {
  public:
   // F: n rows of ldf floats of which the first k are features. It must outlive this.
   Prior(const float* F, std::int64_t ldf, std::int64_t k, std::vector<float> weight, double strength, int n_threads)
-      : F_(F), ldf_(ldf), k_(k), weight_(std::move(weight)), L_(k) {
-    L_ = gram(F_, n(), ldf_, k_, n_threads, weight_.data());
+      : F_(F), ldf_(ldf), k_(k), weight_(std::move(weight)) {
+    Small G = gram(F_, n(), ldf_, k_, n_threads, weight_.data());
     double trace = 0;
-    for (std::int64_t a = 0; a < k_; ++a) trace += L_(a, a);
+    for (std::int64_t a = 0; a < k_; ++a) trace += G(a, a);
     lambda_ = std::max(strength * trace / static_cast<double>(k_), 1e-12);
-    for (std::int64_t a = 0; a < k_; ++a) L_(a, a) += lambda_;
-    cholesky(L_.a.data(), k_,
-             [&](std::int64_t, double, double rest) { return std::sqrt(std::max(rest, lambda_ * 1e-9)); });
+    inverse_ = inverted(std::move(G));
   }
 
   double lambda() const { return lambda_; }
   std::int64_t k() const { return k_; }
+  std::int64_t n() const { return static_cast<std::int64_t>(weight_.size()); }
+  const float* features() const { return F_; }
+  std::int64_t ldf() const { return ldf_; }
 
-  // C (k x ld) and the means (n x ld) for rows X (n x ld).
+  // F'WX: k x ld numbers.
+  std::vector<float> sums(const float* X, std::int64_t ld, int n_threads) const {
+    std::vector<double> all = cross(F_, ldf_, k_, X, ld, weight_.data(), n(), n_threads);
+    return {all.begin(), all.end()};
+  }
+
+  // The inverse of F' diag(w) F + lambda, for other weights.
+  std::vector<float> inverse_for(const std::vector<float>& w, int n_threads) const {
+    return inverted(gram(F_, n(), ldf_, k_, n_threads, w.data()));
+  }
+
+  // C (k x ld) from sums, by the inverse for the rows' own weights or one that is given.
+  void coefficients(const std::vector<float>& sums, std::int64_t ld, float* C, int n_threads,
+                    const std::vector<float>* by = nullptr) const {
+    multiply((by ? *by : inverse_).data(), k_, k_, sums.data(), ld, C, k_, n_threads);
+  }
+
+  // Calls each(n, mean of row n) for the means F C, and returns the sum of what that returns.
+  template <class Each>
+  double for_means(const float* C, std::int64_t ld, int n_threads, Each&& each) const {
+    return multiply_each(F_, ldf_, k_, C, ld, n(), n_threads, each);
+  }
+
+  // C (k x ld) and, if they are wanted, the means (n x ld) for rows X (n x ld).
   void regress(const float* X, std::int64_t ld, float* C, float* mean, int n_threads) const {
-    std::vector<double> y = cross(F_, ldf_, k_, X, ld, weight_.data(), n(), n_threads);
-    for (std::int64_t a = 0; a < k_; ++a) {  // L^-1, then L'^-1, on all columns at once
-      for (std::int64_t t = 0; t < a; ++t) subtract(L_(a, t), &y[t * ld], &y[a * ld], ld);
-      divide(L_(a, a), &y[a * ld], ld);
-    }
-    for (std::int64_t a = k_; a-- > 0;) {
-      for (std::int64_t t = a + 1; t < k_; ++t) subtract(L_(t, a), &y[t * ld], &y[a * ld], ld);
-      divide(L_(a, a), &y[a * ld], ld);
-    }
-    for (std::int64_t k = 0; k < k_ * ld; ++k) C[k] = static_cast<float>(y[k]);
-    multiply(F_, ldf_, k_, C, ld, mean, n(), n_threads);
+    coefficients(sums(X, ld, n_threads), ld, C, n_threads);
+    if (mean) multiply(F_, ldf_, k_, C, ld, mean, n(), n_threads);
   }
 
  private:
-  std::int64_t n() const { return static_cast<std::int64_t>(weight_.size()); }
-  static void subtract(double scale, const double* from, double* to, std::int64_t n) {
-    for (std::int64_t k = 0; k < n; ++k) to[k] -= scale * from[k];
-  }
-  static void divide(double by, double* x, std::int64_t n) {
-    for (std::int64_t k = 0; k < n; ++k) x[k] /= by;
+  std::vector<float> inverted(Small G) const {
+    for (std::int64_t a = 0; a < k_; ++a) G(a, a) += lambda_;
+    Small found = inverse(std::move(G));
+    return {found.a.begin(), found.a.end()};
   }
 
   const float* F_;
   std::int64_t ldf_, k_;
-  std::vector<float> weight_;
-  Small L_;
+  std::vector<float> weight_, inverse_;
   double lambda_ = 0;
 };
 
@@ -65,27 +79,34 @@ class Prior {
 // feature, and L = [diag(root)^-1, F / root_lambda].
 struct Expansion {
   const float* inverse_root;  // of the shapes of the ridges
-  const float* F;
-  std::int64_t n, ldf, k;
+  const Prior& prior;
   float inverse_root_lambda;
 
+  Expansion(const float* inverse_root, const Prior& prior)
+      : inverse_root(inverse_root),
+        prior(prior),
+        inverse_root_lambda(static_cast<float>(1 / std::sqrt(prior.lambda()))) {}
+
+  std::int64_t n() const { return prior.n(); }
+  std::int64_t size() const { return prior.n() + prior.k(); }
+
   void rows(const float* x, float* out, std::int64_t ld, int n_threads) const {
-    multiply(F, ldf, k, x + n * ld, ld, out, n, n_threads);
-    for_ranges(n_threads, n, 1024, [&](int, std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i)
-        for (std::int64_t c = 0; c < ld; ++c)
-          out[i * ld + c] = inverse_root_lambda * out[i * ld + c] + inverse_root[i] * x[i * ld + c];
+    prior.for_means(x + n() * ld, ld, n_threads, [&](std::int64_t i, const float* mean) {
+      for (std::int64_t c = 0; c < ld; ++c)
+        out[i * ld + c] = inverse_root_lambda * mean[c] + inverse_root[i] * x[i * ld + c];
+      return 0.0;
     });
   }
 
   // x <- L' rows
   void contract(const float* rows, float* x, std::int64_t ld, int n_threads) const {
-    for_ranges(n_threads, n, 1024, [&](int, std::int64_t first, std::int64_t last) {
+    for_ranges(n_threads, n(), 64, [&](int, std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i)
         for (std::int64_t c = 0; c < ld; ++c) x[i * ld + c] = inverse_root[i] * rows[i * ld + c];
     });
-    std::vector<double> shared = cross(F, ldf, k, rows, ld, nullptr, n, n_threads);
-    for (std::int64_t c = 0; c < k * ld; ++c) x[n * ld + c] = inverse_root_lambda * static_cast<float>(shared[c]);
+    std::vector<double> shared = cross(prior.features(), prior.ldf(), prior.k(), rows, ld, nullptr, n(), n_threads);
+    for (std::size_t c = 0; c < shared.size(); ++c)
+      x[n() * ld + c] = inverse_root_lambda * static_cast<float>(shared[c]);
   }
 };
 
@@ -95,10 +116,10 @@ struct Expansion {
 inline std::vector<double> singular_expanded(const Store& s, const float* coefficient, const Expansion& users,
                                              const Expansion& items, float* left, float* right, std::int64_t ld,
                                              std::int64_t l, int iterations, int n_threads) {
-  Aligned<float> x((users.n + users.k) * ld), y((items.n + items.k) * ld);
-  std::copy_n(right, items.n * ld, y.data());
+  Aligned<float> x(users.size() * ld), y(items.size() * ld);
+  std::copy_n(right, items.n() * ld, y.data());
   std::vector<double> values = singular(
-      users.n + users.k, items.n + items.k,
+      users.size(), items.size(),
       [&](const float* from, float* to) {
         items.rows(from, right, ld, n_threads);
         user_products(s, coefficient, right, ld, left, n_threads);

@@ -17,7 +17,7 @@ from ..errors import InputError, one_of
 from ..native import FloatArray, threads
 from ..solving import start
 from ..solving.exposure import Exposure
-from ..solving.growth import FIRST_RANK, Growing
+from ..solving.growth import FIRST_RANK, Growing, coefficients
 from ..solving.mixed import answering, plainly
 from ..solving.newton import Newton
 from ..solving.problem import Problem
@@ -342,7 +342,7 @@ class AltSVM(LowRank):
         else:
             self._solved_with(solver.problem.delta, solver.problem.g)
             self._set_factors(solver.problem.U, solver.problem.V, solver.problem.rank)
-            self._set_prior(exposed, _coefficients(solver.problem))
+            self._set_prior(exposed, coefficients(solver.problem, solver.problem.U))
         self._set_sway()
 
     def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
@@ -382,7 +382,3 @@ class AltSVM(LowRank):
         for option, wanted in (("warm_start", self.warm_start), ("rank='auto'", growing), ("exposure", exposed)):
             if wanted and self.solver == "sdca":
                 raise InputError(f"{option} goes with solver='newton': sdca is the paper's algorithm, and no more")
-
-
-def _coefficients(problem: Problem) -> FloatArray | None:
-    return None if problem.priors is None else problem.priors.users.coefficients

@@ -87,7 +87,7 @@ def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool
         return None
     search = _Search(trials, some, min(rank, some.n_users, some.n_items))
     best, answered = search.path(search.full, FACTORS, None), not some.source.implied
-    if answered and not fixed_rank and (lower := _rank_before_gap(_triples(best.fits[0]))):
+    if answered and not fixed_rank and (lower := _rank_before_gap(decompose(best.fits[0]))):
         begin = [_cut(fit, lower) for fit in best.fits]
         best = min(best, search.path(lower, [f for f in FACTORS if f <= best.factor], begin), key=lambda t: t.value)
     if answered and model.bias is True:
@@ -215,13 +215,8 @@ def _rank_before_gap(found: Singular) -> int:
 
 def _cut(fit: Problem, rank: int) -> Problem:
     """The same problem at the leading singular triples of a fit."""
-    found = _triples(fit)
+    found = decompose(fit)
     return holding(fit, Singular(found.left[:, :rank], found.values[:rank], found.right[:, :rank]), rank)
-
-
-def _triples(fit: Problem) -> Singular:
-    fit.update_priors()  # which the fits of a trial share
-    return decompose(fit)
 
 
 def _part(comparisons: Comparisons, seed: int) -> Comparisons:

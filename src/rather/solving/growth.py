@@ -81,7 +81,7 @@ class Growing:
                 U, V = within(problem, self._norm, self.radius)
                 proof = replace(proof, nuclear_norm=min(self._norm, self.radius))
             self.factors, self.g = (U, V, problem.rank), problem.g
-            self.coefficients = _coefficients(problem, U)
+            self.coefficients = coefficients(problem, U)
         else:
             proof = self.proof
         self.proof = replace(proof, lower_bound=min(bound, proof.objective))
@@ -100,11 +100,10 @@ class Growing:
         U, V, rank = self.factors
         problem = self.problem.with_rank(rank)
         problem.U[:], problem.V[:] = U, V
-        problem.update_priors()
         held = _held(problem)
         problem = holding(problem, held, len(held.values))
         self.factors = problem.U, problem.V, problem.rank
-        self.coefficients = _coefficients(problem, problem.U)
+        self.coefficients = coefficients(problem, problem.U)
 
     def _grow(self) -> None:
         """Balance the factors, drop columns that hold next to nothing, and add those that lower the objective."""
@@ -161,13 +160,13 @@ class Growing:
         self.problem.delta, self._norm = min(max(delta, 0.0), smoothing.COARSEST), norm
         self.problem.evaluate()
         self.proof = Certificate(*proof)
-        self.factors, self.coefficients = (best.U, best.V, best.rank), _coefficients(best, best.U)
+        self.factors, self.coefficients = (best.U, best.V, best.rank), coefficients(best, best.U)
         self.g = np.array(state["best_g"])
 
 
-def _coefficients(problem: Problem, U: FloatArray) -> FloatArray | None:
+def coefficients(problem: Problem, U: FloatArray) -> FloatArray | None:
     """Of the users' prior means at some U."""
-    return None if problem.priors is None else problem.priors.users.of(U)
+    return None if problem.priors is None else problem.priors.users.coefficients(U)
 
 
 def _held(problem: Problem) -> Singular:

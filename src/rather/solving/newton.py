@@ -49,5 +49,4 @@ class Newton:
         self.tightening.resume(self.problem, float(state["delta"][0]))
         self.problem.m[:] = state["m"]
         self.problem.set_effects(state.get("effects", ()))
-        self.problem.update_priors()
         self.problem.evaluate()

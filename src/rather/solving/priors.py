@@ -10,10 +10,9 @@ from ..native import FloatArray, core, factor
 
 
 class Prior:
-    """The means of one factor's rows, brought up to date with the rows by :meth:`update`.
+    """The means of one factor's rows, with C at its best for the rows.
 
-    ``mean`` is laid out as the factor is; ``coefficients`` is C; ``ridge`` is that on C, in units of that on a row of
-    shape 1.
+    ``ridge`` is that on C, in units of that on a row of shape 1.
     """
 
     def __init__(self, features: FloatArray, k: int, shape: FloatArray, strength: float, n_threads: int) -> None:
@@ -23,26 +22,28 @@ class Prior:
         self.n_threads = n_threads
         self.core = core.Prior(features, k, shape, strength, n_threads)
         self.ridge: float = self.core.ridge
-        self.mean, self.coefficients = factor(0, 1), factor(0, 1)
 
-    def update(self, rows: FloatArray) -> None:
-        """The regression of the rows on their features."""
-        if self.mean.shape != rows.shape:
-            self.mean, self.coefficients = self._empty(rows)
-        self.core.regress(rows, self.coefficients, self.mean, self.n_threads)
+    def coefficients(self, rows: FloatArray) -> FloatArray:
+        """C for some rows."""
+        C = np.zeros((self.k, rows.shape[1]), np.float32)
+        self.core.regress(rows, C, None, self.n_threads)
+        return C
 
-    def of(self, rows: FloatArray) -> FloatArray:
-        """C for other rows."""
-        mean, coefficients = self._empty(rows)
-        self.core.regress(rows, coefficients, mean, self.n_threads)
-        return coefficients
+    def regress(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """C for some rows, and their means, laid out as they are."""
+        C, mean = np.zeros((self.k, rows.shape[1]), np.float32), np.zeros_like(rows)
+        self.core.regress(rows, C, mean, self.n_threads)
+        return C, mean
 
-    def squares(self) -> Any:
-        """The ridge's squares of C, column by column."""
-        return self.ridge * np.square(self.coefficients, dtype=np.float64).sum(axis=0)
+    def squares(self, rows: FloatArray) -> Any:
+        """The ridges' squares of rows less their means, and of C, column by column."""
+        C, mean = self.regress(rows)
+        return squares(rows - mean, self.shape) + self.ridge * np.square(C, dtype=np.float64).sum(axis=0)
 
-    def _empty(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return np.zeros_like(rows), np.zeros((self.k, rows.shape[1]), np.float32)
+
+def squares(rows: FloatArray, shape: FloatArray) -> Any:
+    """The squares of rows, times their shapes, summed column by column."""
+    return np.einsum("i,ic->c", shape, np.square(rows, dtype=np.float64), dtype=np.float64)
 
 
 class Priors(NamedTuple):

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..native import GAP_LOSSES, LOSSES, FloatArray, core, factor
 from .effects import RIDGE, Around
-from .priors import Priors
+from .priors import Prior, Priors, squares
 from .scales import Scales
 
 NEGLIGIBLE = 1e-9  # a decrement, as a share of F
@@ -63,10 +63,11 @@ class Problem:
         self._state = core.State(store, self.m, self.c, self.d, scales.user_weight, self.offset)
         self.loss_value = 0.0
         self.priors = priors
-        self.user_mean: FloatArray | None = None  # what the users' ridges pull to, if not to 0
+        self.user_mean: FloatArray | None = None  # what the users' ridges pull to, where there are no priors: if not to 0
+        self._ridge: dict[str, float] = {}  # the ridge terms of users and items, as far as the last steps left them
 
     def set_reg(self, reg: float, bias_reg: float) -> None:
-        self.reg, self.bias_reg = reg, bias_reg
+        self.reg, self.bias_reg, self._ridge = reg, bias_reg, {}
         self.p = np.float32(reg) * self.scales.user_ridge
         self.q = np.float32(reg) * self.scales.item_ridge
         self.beta = np.float32(bias_reg) * self.scales.item_ridge
@@ -91,8 +92,8 @@ class Problem:
     # -- passes -------------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Scores, loss and slopes, and the prior means, at the current factors."""
-        self.update_priors()
+        """Scores, loss and slopes at the current factors."""
+        self._ridge = {}
         core.scores(self.store, self.U, self.V, self.m, self.n_threads)
         self.evaluate()
 
@@ -104,26 +105,34 @@ class Problem:
     def user_step(
         self, *, newton_steps: int = 1, cg_steps: int = 5, cg_tol: float = 0.1, grad_tol: float = 0.0
     ) -> float:
-        """Newton on every user, V fixed; returns the decrement: what the quadratic models said there was to gain."""
-        self.loss_value, decrement = core.user_step(
-            self._state, self.loss, self.delta, self.p, self.user_mean, self.V, self.U, self.rank,
-            newton_steps, cg_steps, cg_tol, grad_tol, self.n_threads,
-        )  # fmt: skip
-        self.update_priors(items=False)
-        return float(decrement)
+        """Newton on every user, V fixed; returns the decrement: what the quadratic models said there was to gain.
+
+        Users with prior means move together with these, by one step.
+        """
+        if self.priors is None:
+            report = core.user_step(
+                self._state, self.loss, self.delta, self.p, self.user_mean, self.V, self.U, self.rank,
+                newton_steps, cg_steps, cg_tol, grad_tol, self.n_threads,
+            )  # fmt: skip
+        else:
+            report = core.joint_user_step(
+                self._state, self.loss, self.delta, self.scales.user_ridge, self.reg, self.priors.users.core,
+                self.V, self.U, self.rank, self.loss_value, cg_steps, cg_tol, self.n_threads,
+            )  # fmt: skip
+        return self._reported("users", *report)
 
     def item_step(self, *, cg_steps: int = 5, cg_tol: float = 0.1) -> float:
-        """One Newton-CG step on all items with U fixed; returns the decrement."""
-        mean = None if self.priors is None else self.priors.items.mean
-        own = self.V if mean is None else self.V - mean  # what the ridges are of; the scores are carried along
-        self.loss_value, decrement = core.item_step(
-            self._state, self.loss, self.delta, self.q, self.beta, self.U, own, self.rank, self.loss_value,
+        """One Newton-CG step on all items, and their prior means with them, U fixed; returns the decrement."""
+        report = core.item_step(
+            self._state, self.loss, self.delta, self.scales.item_ridge, self.reg, self.bias_reg,
+            None if self.priors is None else self.priors.items.core, self.U, self.V, self.rank, self.loss_value,
             cg_steps, cg_tol, self.n_threads,
         )  # fmt: skip
-        if mean is not None:
-            np.add(own, mean, out=self.V)
-            self.update_priors(users=False)
-        return float(decrement)
+        return self._reported("items", *report)
+
+    def _reported(self, side: str, loss: float, decrement: float, ridge: float) -> float:
+        self.loss_value, self._ridge[side] = loss, ridge
+        return decrement
 
     def effects(self) -> Any:
         """g in the units that the numbers came in."""
@@ -157,34 +166,29 @@ class Problem:
     def _effect_penalty(self) -> float:
         return 0.5 * RIDGE * float(self.g @ self.g)
 
-    def update_priors(self, users: bool = True, items: bool = True) -> None:
-        """The prior means that are best for the current factors."""
-        if self.priors is None:
-            return
-        if users:
-            self.priors.users.update(self.U)
-            self.user_mean = self.priors.users.mean
-        if items:
-            self.priors.items.update(self.V)
-
     # -- values -------------------------------------------------------------------------------------------------
 
     def penalty(self) -> float:
         """The ridge terms, with those of the prior means."""
         r = self.rank
-        U, V = self.own()
-        users = (self.p.astype(np.float64) * _row_norms(U[:, :r])).sum()
-        items = (self.q.astype(np.float64) * _row_norms(V[:, :r])).sum()
-        if self.priors is not None:
-            users += self.reg * self.priors.users.squares()[:r].sum()
-            items += self.reg * self.priors.items.squares()[:r].sum()
-        return 0.5 * float(users + items) + self.bias_penalty()
+        if "users" not in self._ridge:
+            users = self._squares(self.U, self.scales.user_ridge, self.priors and self.priors.users)
+            self._ridge["users"] = 0.5 * self.reg * float(users[:r].sum())
+        if "items" not in self._ridge:
+            items = self._squares(self.V, self.scales.item_ridge, self.priors and self.priors.items)
+            self._ridge["items"] = 0.5 * (self.reg * float(items[:r].sum()) + self.bias_reg * float(items[r]))
+        return self._ridge["users"] + self._ridge["items"] + self._effect_penalty()
 
     def bias_penalty(self) -> float:
         """The part of it that is the biases' and the effects'."""
-        own = self.own()[1][:, self.rank].astype(np.float64)
-        shared = 0.0 if self.priors is None else self.bias_reg * float(self.priors.items.squares()[self.rank])
-        return 0.5 * (float((self.beta * own**2).sum()) + shared) + self._effect_penalty()
+        items = self._squares(self.V, self.scales.item_ridge, self.priors and self.priors.items)
+        return 0.5 * self.bias_reg * float(items[self.rank]) + self._effect_penalty()
+
+    def _squares(self, rows: FloatArray, shape: FloatArray, prior: Prior | None) -> Any:
+        """The ridges' squares of rows, column by column, in units of reg."""
+        if prior is None and self.user_mean is not None and rows is self.U:
+            rows = rows - self.user_mean
+        return squares(rows, shape) if prior is None else prior.squares(rows)
 
     def bias_dual(self) -> float:
         """The conjugate of that at the slopes of the loss with respect to the biases and the effects."""
@@ -201,11 +205,6 @@ class Problem:
             shared = g @ prior.features[:, : prior.k].astype(np.float64)
             total += float(shared @ shared) / (self.bias_reg * prior.ridge)
         return 0.5 * total + effects
-
-    def own(self) -> tuple[FloatArray, FloatArray]:
-        """U and V less their prior means."""
-        U = self.U if self.user_mean is None else self.U - self.user_mean
-        return U, self.V if self.priors is None else self.V - self.priors.items.mean
 
     def objective(self) -> float:
         """F at the current factors with the true loss (a hinge is evaluated unsmoothed)."""
@@ -248,7 +247,3 @@ class Problem:
         return core.State(
             self.store, m, np.empty_like(self.c), np.empty_like(self.d), self.scales.user_weight, self.offset
         )
-
-
-def _row_norms(A: FloatArray) -> Any:
-    return np.square(A, dtype=np.float64).sum(axis=1)

@@ -86,16 +86,17 @@ def rows_of(problem: Problem, left: Matrix, right: Matrix) -> tuple[Matrix, Matr
 def decompose(problem: Problem) -> Singular:
     """The singular triples of the scaled personal part of the scores."""
     r, scales = problem.rank, problem.scales
-    U, V = problem.own()
     users, items = problem.priors or (None, None)
 
-    def scaled(own: FloatArray, shape: FloatArray, prior: Prior | None) -> Matrix:
-        x = own[:, :r].astype(np.float64) * np.sqrt(shape.astype(np.float64))[:, None]
-        shared = [] if prior is None else [np.sqrt(prior.ridge) * prior.coefficients[:, :r].astype(np.float64)]
-        return np.vstack([x, *shared])
+    def scaled(rows: FloatArray, shape: FloatArray, prior: Prior | None) -> Matrix:
+        shared = []
+        if prior is not None:
+            C, mean = prior.regress(rows)
+            rows, shared = rows - mean, [np.sqrt(prior.ridge) * C[:, :r].astype(np.float64)]
+        return np.vstack([rows[:, :r].astype(np.float64) * np.sqrt(shape.astype(np.float64))[:, None], *shared])
 
-    left, R = np.linalg.qr(scaled(U, scales.user_ridge, users))
-    right, Q = np.linalg.qr(scaled(V, scales.item_ridge, items))
+    left, R = np.linalg.qr(scaled(problem.U, scales.user_ridge, users))
+    right, Q = np.linalg.qr(scaled(problem.V, scales.item_ridge, items))
     a, values, b = np.linalg.svd(R @ Q.T, full_matrices=False)
     return Singular(left @ a, values, right @ b.T)
 

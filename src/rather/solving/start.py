@@ -120,14 +120,12 @@ def from_rows(problem: Problem, users: Any, U: FloatArray, items: Any, V: FloatA
     problem.U[users, :r], problem.V[items] = U[:, :r], V
     if not problem.bias:
         problem.V[:, r] = 0
-    problem.update_priors()
     if problem.priors is not None:
         new_users, new_items = np.ones(len(problem.U), bool), np.ones(len(problem.V), bool)
         new_users[users], new_items[items] = False, False
-        problem.U[new_users, :r] = problem.priors.users.mean[new_users, :r]
-        problem.V[new_items] = problem.priors.items.mean[new_items]
-    core.scores(problem.store, problem.U, problem.V, problem.m, problem.n_threads)
-    problem.evaluate()
+        problem.U[new_users, :r] = problem.priors.users.regress(problem.U)[1][new_users, :r]
+        problem.V[new_items] = problem.priors.items.regress(problem.V)[1][new_items]
+    problem.refresh()
 
 
 def uniform(problem: Problem, seed: int) -> None:

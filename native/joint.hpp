@@ -1,0 +1,288 @@
+// One Newton-CG step on all rows of one factor together, the other factor fixed:
+//
+//   min over X    loss(scores) + 1/2 sum_c reg_c x_c' K x_c,    x_c the columns of X
+//
+// where K is diag(w), the shapes of the rows' ridges, or what is left of that where the rows have prior means that are at
+// their best for them (prior.hpp): rows and means move at once. This is how items move, and users who have prior means;
+// users without are problems of their own (newton.hpp).
+//
+// The Newton system is solved only roughly, by conjugate gradients, and then searched along: the loss is followed in the
+// scalars m + t (dm), so a trial costs no product with a factor. The last trial leaves c ready for the other half.
+//
+// The preconditioner takes the Hessian of the loss to be diagonal, h_n g_c at column c of row n: h_n is the sum of the
+// row's second derivatives, g_c the mean square of the other factor's column, weighted by its rows' sums. With T = h g +
+// w reg that diagonal and the ridges', the inverse of T - W F G^-1 F'W is, by Woodbury's identity,
+//
+//   T^-1 + T^-1 W F S^-1 F'W T^-1    with S = lambda + F' diag(w h / (w + h)) F
+//
+// S is one for all columns: that for their mean g_c / reg_c.
+#pragma once
+
+#include <vector>
+
+#include "prior.hpp"
+#include "steps.hpp"
+
+namespace rather {
+
+// The ridges of a factor's rows: shape_n reg on the first `rank` columns of row n, shape_n bias_reg on the next one.
+struct Ridges {
+  const float* shape;
+  std::int64_t n, rank, ld;
+  float reg, bias_reg;
+  const Prior* prior;  // null: no prior means
+  bool bias_moves;     // else the column after the first `rank` is fixed
+
+  std::int64_t free() const { return rank + bias_moves; }
+  // By column; the padding is 0 in every direction, and its ridge only must not be 0.
+  std::vector<float> by_column() const {
+    std::vector<float> all(ld, 1.0f);
+    std::fill_n(all.begin(), rank, reg);
+    if (bias_moves) all[rank] = bias_reg;
+    return all;
+  }
+};
+
+// The items: their rows meet those of the users who compared them.
+struct ItemRows {
+  const Store& s;
+  const float* other;  // U
+
+  std::int64_t n() const { return s.n_items; }
+  std::int64_t n_other() const { return s.n_users; }
+  void products(const float* coefficient, std::int64_t ld, float* out, int n_threads) const {
+    item_products(s, coefficient, other, ld, out, n_threads);
+  }
+  void sums(const float* x, float* mine, float* theirs, int n_threads) const {
+    user_sums(s, x, theirs, n_threads);
+    item_sums(s, x, mine, n_threads);
+  }
+  // x <- the scores of rows P, out <- the Hessian of the loss times P; h is over the entries.
+  template <class Loss>
+  void curvature(const Loss& loss, const Scalars& z, const float* P, std::int64_t ld, float* x, float* h, float* out,
+                 Scratches& work, int n_threads) const {
+    for_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
+      Scratch& w = work[thread];
+      for (std::int64_t i = first; i < last; ++i) {
+        const std::int64_t e = s.start[i];
+        dots(P, s.item.data() + e, s.entries(i), ld, other + i * ld, w.x.data());
+        curve(loss, s, i, z, w, x + e, h + e);
+      }
+    });
+    products(h, ld, out, n_threads);
+  }
+};
+
+// The users: theirs meet those of the items they compared.
+struct UserRows {
+  const Store& s;
+  const float* other;  // V
+
+  std::int64_t n() const { return s.n_users; }
+  std::int64_t n_other() const { return s.n_items; }
+  void products(const float* coefficient, std::int64_t ld, float* out, int n_threads) const {
+    user_products(s, coefficient, other, ld, out, n_threads);
+  }
+  void sums(const float* x, float* mine, float* theirs, int n_threads) const {
+    user_sums(s, x, mine, n_threads);
+    item_sums(s, x, theirs, n_threads);
+  }
+  template <class Loss>
+  void curvature(const Loss& loss, const Scalars& z, const float* P, std::int64_t ld, float* x, float* h, float* out,
+                 Scratches& work, int n_threads) const {
+    for_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
+      Scratch& w = work[thread];
+      for (std::int64_t i = first; i < last; ++i) {
+        const std::int64_t e = s.start[i];
+        const std::int32_t* items = s.item.data() + e;
+        dots(other, items, s.entries(i), ld, P + i * ld, w.x.data());
+        curve(loss, s, i, z, w, x + e, h + e);
+        std::fill_n(out + i * ld, ld, 0.0f);
+        combine(other, items, w.h.data(), s.entries(i), ld, out + i * ld);
+      }
+    });
+  }
+};
+
+// The quadratic form of the ridges, and a preconditioner for it with the loss's Hessian.
+class Form {
+ public:
+  static constexpr std::int64_t kRows = 64;  // a chunk of rows
+
+  Form(const Ridges& ridges, int n_threads)
+      : r_(ridges),
+        reg_(ridges.by_column()),
+        C_(ridges.prior ? ridges.prior->k() * ridges.ld : 0),
+        n_threads_(n_threads) {}
+
+  // Calls each(n, row n of K X) and returns the sum of what that returns; Y and C are left for form().
+  template <class Each>
+  double product(const float* X, Each&& each) {
+    const std::int64_t ld = r_.ld;
+    auto row = [&](std::int64_t n, const float* mean, float* out) {
+      const float* x = X + n * ld;
+      for (std::int64_t c = 0; c < ld; ++c) out[c] = r_.shape[n] * reg_[c] * (x[c] - (mean ? mean[c] : 0.0f));
+      std::fill(out + r_.free(), out + ld, 0.0f);
+    };
+    if (!r_.prior)
+      return sum_ranges(n_threads_, r_.n, kRows, [&](int, std::int64_t first, std::int64_t last) {
+        Aligned<float> out(ld);
+        double total = 0;
+        for (std::int64_t n = first; n < last; ++n) row(n, nullptr, out.data()), total += each(n, out.data());
+        return total;
+      });
+    Y_ = r_.prior->sums(X, ld, n_threads_);
+    r_.prior->coefficients(Y_, ld, C_.data(), n_threads_);
+    return r_.prior->for_means(C_.data(), ld, n_threads_, [&](std::int64_t n, const float* mean) {
+      float* out = const_cast<float*>(mean);
+      row(n, mean, out);
+      return each(n, out);
+    });
+  }
+
+  // What is known of the Hessian of the loss.
+  void precondition(std::vector<float> h, std::vector<float> g) {
+    h_ = std::move(h), g_ = std::move(g);
+    if (!r_.prior) return;
+    double mean = 0;
+    for (std::int64_t c = 0; c < r_.rank; ++c) mean += g_[c] / reg_[c];
+    mean /= static_cast<double>(std::max<std::int64_t>(r_.rank, 1));
+    std::vector<float> w(r_.n);
+    for (std::int64_t n = 0; n < r_.n; ++n) {
+      const double own = r_.shape[n], bend = h_[n] * mean;
+      w[n] = own + bend > 0 ? static_cast<float>(own * bend / (own + bend)) : 0.0f;
+    }
+    S_ = r_.prior->inverse_for(w, n_threads_);
+  }
+
+  // out <- M^-1 residual; returns residual . out
+  double solve(const float* residual, float* out) {
+    const std::int64_t ld = r_.ld;
+    double total = sum_ranges(n_threads_, r_.n, kRows, [&](int, std::int64_t first, std::int64_t last) {
+      for (std::int64_t n = first; n < last; ++n)
+        for (std::int64_t c = 0; c < ld; ++c)
+          out[n * ld + c] = residual[n * ld + c] / (h_[n] * g_[c] + r_.shape[n] * reg_[c]);
+      return inner(residual + first * ld, out + first * ld, (last - first) * ld);
+    });
+    if (!r_.prior) return total;
+    std::vector<float> sums = r_.prior->sums(out, ld, n_threads_);
+    r_.prior->coefficients(sums, ld, C_.data(), n_threads_, &S_);
+    return r_.prior->for_means(C_.data(), ld, n_threads_, [&](std::int64_t n, const float* mean) {
+      float* z = out + n * ld;
+      for (std::int64_t c = 0; c < ld; ++c) {
+        const float own = r_.shape[n] * reg_[c];
+        z[c] += own / (h_[n] * g_[c] + own) * mean[c];
+      }
+      return inner(residual + n * ld, z, ld);
+    });
+  }
+
+ private:
+  const Ridges& r_;
+  std::vector<float> reg_, h_, g_, Y_, S_;
+  Aligned<float> C_;
+  int n_threads_;
+};
+
+template <class Loss, class Side>
+StepReport joint_step(const Loss& loss, const Side& side, const Ridges& ridges, float* X, double loss_before,
+                      const Scalars& z, const StepOptions& options) {
+  constexpr std::int64_t kEntries = 1 << 14, kRows = Form::kRows;  // chunks
+  const Store& s = side.s;
+  const std::int64_t ld = ridges.ld, size = ridges.n * ld;
+  const int n_threads = options.n_threads;
+  Scratches work(s, kRowPad, false, n_threads);
+  Form form(ridges, n_threads);
+  Aligned<float> residual(size, kUnfilled), p(size, kUnfilled), Hp(size, kUnfilled), step(size);
+  Aligned<float> dm(s.n_entries()), x(s.n_entries(), kUnfilled), h(s.n_entries(), kUnfilled);
+  auto over_rows = [&](auto&& body) {
+    return sum_ranges(n_threads, ridges.n, kRows,
+                      [&](int, std::int64_t first, std::int64_t last) { return body(first * ld, last * ld); });
+  };
+  auto over_entries = [&](auto&& body) {
+    return sum_ranges(n_threads, s.n_entries(), kEntries,
+                      [&](int, std::int64_t first, std::int64_t last) { return body(first, last); });
+  };
+
+  // residual = -gradient; twice the ridges' part of the objective comes with it
+  side.products(z.c, ld, residual.data(), n_threads);
+  const double constant = 0.5 * form.product(X, [&](std::int64_t n, const float* pull) {
+    float* row = residual.data() + n * ld;
+    for (std::int64_t c = 0; c < ridges.free(); ++c) row[c] = -(row[c] + pull[c]);
+    std::fill(row + ridges.free(), row + ld, 0.0f);
+    return inner(X + n * ld, pull, ld);
+  });
+  StepReport report{loss_before, 0, constant};
+  {
+    std::vector<float> mine(side.n()), theirs(side.n_other());
+    side.sums(z.d, mine.data(), theirs.data(), n_threads);
+    form.precondition(std::move(mine), mean_squares(side.other, ld, theirs, n_threads));
+  }
+  double rz = form.solve(residual.data(), p.data());
+  if (!(rz > 0)) return report;
+
+  const double rz0 = rz;
+  double slope = 0;  // gradient . step: for CG from zero, minus the sum of alpha * r . z
+  for (int cg = 0; cg < options.cg_steps; ++cg) {
+    side.curvature(loss, z, p.data(), ld, x.data(), h.data(), Hp.data(), work, n_threads);
+    double pHp = form.product(p.data(), [&](std::int64_t n, const float* pull) {
+      float* row = Hp.data() + n * ld;
+      for (std::int64_t c = 0; c < ridges.free(); ++c) row[c] += pull[c];
+      std::fill(row + ridges.free(), row + ld, 0.0f);
+      return inner(p.data() + n * ld, row, ld);
+    });
+    if (!(pHp > 0)) break;
+    const float alpha = static_cast<float>(rz / pHp);
+    slope -= alpha * rz;
+    over_entries([&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t e = first; e < last; ++e) dm[e] += alpha * x[e];
+      return 0.0;
+    });
+    over_rows([&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t k = first; k < last; ++k) step[k] += alpha * p[k], residual[k] -= alpha * Hp[k];
+      return 0.0;
+    });
+    if (cg + 1 == options.cg_steps) break;
+    const double next_rz = form.solve(residual.data(), Hp.data());
+    if (next_rz <= options.cg_tol * options.cg_tol * rz0) break;
+    const float beta = static_cast<float>(next_rz / rz);
+    over_rows([&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t k = first; k < last; ++k) p[k] = Hp[k] + beta * p[k];
+      return 0.0;
+    });
+    rz = next_rz;
+  }
+  report.decrement = -0.5 * slope;
+  if (-slope <= kNegligible * (loss_before + constant)) return report;
+
+  // Backtracking on t, with the ridges along the step a parabola: constant + t linear + t^2 quadratic. What the slope is
+  // more than the loss's is theirs.
+  const double linear = slope - over_entries([&](std::int64_t first, std::int64_t last) {
+                          return inner(z.c + first, dm.data() + first, last - first);
+                        });
+  const double quadratic = 0.5 * form.product(step.data(), [&](std::int64_t n, const float* pull) {
+    return inner(step.data() + n * ld, pull, ld);
+  });
+  std::copy_n(z.m, s.n_entries(), x.data());
+  for (double t = 1; t > kShortest; t *= 0.5) {
+    const float ft = static_cast<float>(t);
+    over_entries([&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t e = first; e < last; ++e) z.m[e] = x[e] + ft * dm[e];
+      return 0.0;
+    });
+    const double value = evaluate(loss, s, z, n_threads), ridge = constant + t * linear + t * t * quadratic;
+    if (value + ridge <= loss_before + constant + 1e-4 * t * slope) {
+      over_rows([&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t k = first; k < last; ++k) X[k] += ft * step[k];
+        return 0.0;
+      });
+      report.loss = value, report.penalty = ridge;
+      return report;
+    }
+  }
+  std::copy_n(x.data(), s.n_entries(), z.m);
+  report.loss = evaluate(loss, s, z, n_threads);
+  return report;
+}
+
+}  // namespace rather
