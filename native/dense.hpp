@@ -103,7 +103,8 @@ inline Small gram(const float* A, std::int64_t n, std::int64_t ld, std::int64_t 
 }
 
 // Rows of A R, a few at a time: calls each(i, row i of the product), where A has l columns of interest (n x lda) and R
-// is l x ldb, and returns the sum of what that returns. `each` may overwrite row i of A.
+// is l x ldb, and returns the sum of what that returns. `each` may overwrite both the
+// row it is given and row i of A.
 template <class Each>
 double multiply_each(const float* A, std::int64_t lda, std::int64_t l, const float* R, std::int64_t ldb, std::int64_t n,
                      int n_threads, Each&& each) {
@@ -115,7 +116,7 @@ double multiply_each(const float* A, std::int64_t lda, std::int64_t l, const flo
       const int rows = static_cast<int>(std::min<std::int64_t>(kTileRows, last - i));
       for (int q = 0; q < rows; ++q) std::copy_n(A + (i + q) * lda, l, left.data() + q * l);
       detail::tiles(left.data(), 1, l, l, R, ldb, out.data(), ldb, rows);
-      for (int q = 0; q < rows; ++q) total += each(i + q, static_cast<const float*>(out.data() + q * ldb));
+      for (int q = 0; q < rows; ++q) total += each(i + q, out.data() + q * ldb);
     }
     return total;
   });

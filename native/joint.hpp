@@ -15,7 +15,7 @@
 //
 //   T^-1 + T^-1 W F S^-1 F'W T^-1    with S = lambda + F' diag(w h / (w + h)) F
 //
-// S is one for all columns: that for their mean g_c / reg_c.
+// S is one for all columns: with the mean over them of what stands in its middle.
 #pragma once
 
 #include <vector>
@@ -115,71 +115,80 @@ class Form {
         C_(ridges.prior ? ridges.prior->k() * ridges.ld : 0),
         n_threads_(n_threads) {}
 
-  // Calls each(n, row n of K X) and returns the sum of what that returns; Y and C are left for form().
+  // Calls each(n, row n of K X) and returns the sum of what that returns.
   template <class Each>
   double product(const float* X, Each&& each) {
     const std::int64_t ld = r_.ld;
-    auto row = [&](std::int64_t n, const float* mean, float* out) {
-      const float* x = X + n * ld;
-      for (std::int64_t c = 0; c < ld; ++c) out[c] = r_.shape[n] * reg_[c] * (x[c] - (mean ? mean[c] : 0.0f));
-      std::fill(out + r_.free(), out + ld, 0.0f);
+    const float* reg = reg_.data();
+    auto pull = [&](std::int64_t n, float* mean) {  // mean <- W (x - mean)
+      const Lanes shape = splat(r_.shape[n]);
+      for (std::int64_t c = 0; c < ld; c += kLanes)
+        store(mean + c, shape * load(reg + c) * (load(X + n * ld + c) - load(mean + c)));
+      std::fill(mean + r_.free(), mean + ld, 0.0f);
+      return each(n, static_cast<const float*>(mean));
     };
     if (!r_.prior)
       return sum_ranges(n_threads_, r_.n, kRows, [&](int, std::int64_t first, std::int64_t last) {
-        Aligned<float> out(ld);
+        Aligned<float> none(ld);
         double total = 0;
-        for (std::int64_t n = first; n < last; ++n) row(n, nullptr, out.data()), total += each(n, out.data());
+        for (std::int64_t n = first; n < last; ++n) {
+          std::fill(none.begin(), none.end(), 0.0f);
+          total += pull(n, none.data());
+        }
         return total;
       });
-    Y_ = r_.prior->sums(X, ld, n_threads_);
-    r_.prior->coefficients(Y_, ld, C_.data(), n_threads_);
-    return r_.prior->for_means(C_.data(), ld, n_threads_, [&](std::int64_t n, const float* mean) {
-      float* out = const_cast<float*>(mean);
-      row(n, mean, out);
-      return each(n, out);
-    });
+    r_.prior->coefficients(r_.prior->sums(X, ld, n_threads_), ld, C_.data(), n_threads_);
+    return r_.prior->for_means(C_.data(), ld, n_threads_, pull);
   }
 
   // What is known of the Hessian of the loss.
   void precondition(std::vector<float> h, std::vector<float> g) {
     h_ = std::move(h), g_ = std::move(g);
     if (!r_.prior) return;
-    double mean = 0;
-    for (std::int64_t c = 0; c < r_.rank; ++c) mean += g_[c] / reg_[c];
-    mean /= static_cast<double>(std::max<std::int64_t>(r_.rank, 1));
     std::vector<float> w(r_.n);
-    for (std::int64_t n = 0; n < r_.n; ++n) {
-      const double own = r_.shape[n], bend = h_[n] * mean;
-      w[n] = own + bend > 0 ? static_cast<float>(own * bend / (own + bend)) : 0.0f;
-    }
+    for_ranges(n_threads_, r_.n, kRows, [&](int, std::int64_t first, std::int64_t last) {
+      for (std::int64_t n = first; n < last; ++n) {
+        const Lanes h = splat(h_[n]), own = splat(r_.shape[n] * r_.reg);
+        Lanes total{};  // over the columns of the factor; the padding, and the bias, count for 0
+        for (std::int64_t c = 0; c < r_.rank; c += kLanes) {
+          const Lanes bend = h * keep_first(load(g_.data() + c), static_cast<int>(r_.rank - c), 0.0f);
+          total += own * bend / (own + bend);
+        }
+        w[n] = sum(total) / (r_.reg * static_cast<float>(r_.rank));
+      }
+    });
     S_ = r_.prior->inverse_for(w, n_threads_);
   }
 
   // out <- M^-1 residual; returns residual . out
   double solve(const float* residual, float* out) {
     const std::int64_t ld = r_.ld;
+    const float *g = g_.data(), *reg = reg_.data();
     double total = sum_ranges(n_threads_, r_.n, kRows, [&](int, std::int64_t first, std::int64_t last) {
-      for (std::int64_t n = first; n < last; ++n)
-        for (std::int64_t c = 0; c < ld; ++c)
-          out[n * ld + c] = residual[n * ld + c] / (h_[n] * g_[c] + r_.shape[n] * reg_[c]);
-      return inner(residual + first * ld, out + first * ld, (last - first) * ld);
+      for (std::int64_t n = first; n < last; ++n) {
+        const Lanes h = splat(h_[n]), shape = splat(r_.shape[n]);
+        for (std::int64_t c = 0; c < ld; c += kLanes)
+          store(out + n * ld + c, load(residual + n * ld + c) / (h * load(g + c) + shape * load(reg + c)));
+      }
+      return r_.prior ? 0.0 : inner(residual + first * ld, out + first * ld, (last - first) * ld);
     });
     if (!r_.prior) return total;
     std::vector<float> sums = r_.prior->sums(out, ld, n_threads_);
     r_.prior->coefficients(sums, ld, C_.data(), n_threads_, &S_);
     return r_.prior->for_means(C_.data(), ld, n_threads_, [&](std::int64_t n, const float* mean) {
-      float* z = out + n * ld;
-      for (std::int64_t c = 0; c < ld; ++c) {
-        const float own = r_.shape[n] * reg_[c];
-        z[c] += own / (h_[n] * g_[c] + own) * mean[c];
+      const Lanes h = splat(h_[n]), shape = splat(r_.shape[n]);
+      for (std::int64_t c = 0; c < ld; c += kLanes) {
+        const Lanes own = shape * load(reg + c);
+        float* z = out + n * ld + c;
+        store(z, load(z) + own / (h * load(g + c) + own) * load(mean + c));
       }
-      return inner(residual + n * ld, z, ld);
+      return inner(residual + n * ld, out + n * ld, ld);
     });
   }
 
  private:
   const Ridges& r_;
-  std::vector<float> reg_, h_, g_, Y_, S_;
+  std::vector<float> reg_, h_, g_, S_;
   Aligned<float> C_;
   int n_threads_;
 };

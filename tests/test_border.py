@@ -84,9 +84,13 @@ def calls():
             "state": state, "loss": 0, "delta": 0.0, "p": p, "centre": U.copy(), "V": V, "U": U, "rank": RANK,
             "newton_steps": 1, "grad_tol": 0.0, **steps,
         },
+        "joint_user_step": {
+            "state": state, "loss": 0, "delta": 0.0, "shape": p, "reg": 1.0, "prior": priors[0], "V": V, "U": U,
+            "rank": RANK, "loss_before": 1.0, **steps,
+        },
         "item_step": {
-            "state": state, "loss": 0, "delta": 0.0, "q": q, "beta": beta, "U": U, "V": V, "rank": RANK,
-            "loss_before": 1.0, **steps,
+            "state": state, "loss": 0, "delta": 0.0, "shape": q, "reg": 1.0, "bias_reg": 1.0, "prior": priors[1],
+            "U": U, "V": V, "rank": RANK, "loss_before": 1.0, **steps,
         },
         "pair_slopes": {
             "state": pair_state, "loss": 0, "delta": 0.0, "slope": floats(3), "curvature": floats(3), "n_threads": 1,
@@ -155,7 +159,8 @@ OUTPUTS = {
     "information", "squares", "bound", "C", "mean", "item", "score", "order", "ordered", "total",
 }  # fmt: skip
 INPUTS = {  # where arguments of these names are read only
-    "store_from_ratings": {"item"}, "store_from_pairs": {"winner", "loser"}, "user_step": {"V"}, "item_step": {"U"},
+    "store_from_ratings": {"item"}, "store_from_pairs": {"winner", "loser"}, "user_step": {"V"}, "joint_user_step": {"V"},
+    "item_step": {"U"},
     "sdca_users": {"V"}, "sdca_items": {"U"}, "Clicks": {"item"}, "robirank_pass": {"order"}, "scores": {"U", "V"},
     "item_products": {"U"}, "user_products": {"V"}, "scaled": {"c", "left", "right"}, "evaluate_lists": {"m"},
     "bundle_users": {"V"}, "bundle_items": {"U"}, "regress_users": {"V"}, "regress_items": {"U"},

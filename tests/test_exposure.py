@@ -195,7 +195,7 @@ def test_newcomers_of_the_constrained_program():
         model = Convex(lam=0.5, exposure=True, max_iter=rounds).fit(comparisons)
         made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons.source)
         prior = made.priors(scaled, 1)[0]
-        np.testing.assert_allclose(model.prior_[1], prior.of(model.U_)[:, : model.rank_], atol=1e-5)
+        np.testing.assert_allclose(model.prior_[1], prior.coefficients(model.U_)[:, : model.rank_], atol=1e-5)
 
 
 def test_an_interrupt_leaves_the_factors_whole(monkeypatch):

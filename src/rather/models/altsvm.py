@@ -30,7 +30,7 @@ from .tuning import RANK, Choice, choose
 from .update import updated
 
 SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
-EXPOSED_TOL, AUTO_TOL = 1e-3, 0.01
+EXPOSED_TOL, AUTO_TOL = 5e-4, 0.01
 STARTS = {"spectral": start.spectral, "uniform": start.uniform}
 
 
@@ -95,7 +95,7 @@ class AltSVM(LowRank):
     tol : float, optional
         Stop once what the two halves of a round had to gain, relative to the objective, is at most this: by their
         Newton decrements (newton) or, after the round, by their duality gaps (sdca). None: 3e-4; 0.02 for clicks
-        against unseen items, which more rounds did not predict better on held-out training clicks; 1e-3 where
+        against unseen items, which more rounds did not predict better on held-out training clicks; 5e-4 where
         ``exposure`` is used. With rank="auto" it is the certified distance from the best objective over all ranks,
         relative to it (None: 0.01).
     n_threads : int, optional

@@ -34,7 +34,7 @@ from .singular import blocks, singular
 FEATURES = 100  # at most
 ITERATIONS = 5
 FOLLOWING = 1  # from the vectors of before, where there are some
-STRENGTH = 0.5  # of the ridges on A and B; as FEATURES and ITERATIONS, chosen on held-out training ratings
+STRENGTH = 0.7  # of the ridges on A and B; as FEATURES and ITERATIONS, chosen on held-out training ratings
 STANDS_OUT, NEAR, SHUFFLED = 1.25, 0.95, 1.02  # times the edge of a random spectrum; times the shuffled value
 
 
