@@ -80,7 +80,12 @@ def main() -> None:
             first = first or model
             middle = {name: float(np.median([fit.get(name, 0.0) for fit in fits])) for name in fits[-1]}
             seconds = middle.pop("seconds")
-            row: dict[str, Any] = {"data": data, "threads": n_threads, "rounds": len(model.history_), "seconds": seconds}
+            row: dict[str, Any] = {
+                "data": data,
+                "threads": n_threads,
+                "rounds": len(model.history_),
+                "seconds": seconds,
+            }
             alone = next((one["seconds"] for one in rows if one["data"] == data), seconds)
             row["speed-up"] = alone / seconds
             row |= middle | {"rest": seconds - sum(middle.values())}

@@ -35,12 +35,34 @@ void bind_passes(nb::module_& m) {
       "store"_a, "coefficient"_a, "V"_a, "out"_a, "n_threads"_a, Release());
   m.def(
       "scaled",
-      [](const Store& s, const In<float>& c, const In<float>& left, const In<float>& right, const InOut<float>& out,
-         Threads n_threads) {
+      [](const Store& s, const std::optional<In<float>>& c, const In<float>& left, const In<float>& right,
+         const InOut<float>& out, Threads n_threads) {
         scaled(s, sized(c, s.n_entries(), "c"), sized(left, s.n_users, "left"), sized(right, s.n_items, "right"),
                sized(out, s.n_entries(), "out"), n_threads);
       },
-      "store"_a, "c"_a, "left"_a, "right"_a, "out"_a, "n_threads"_a, Release());
+      "store"_a, "c"_a.none(), "left"_a, "right"_a, "out"_a, "n_threads"_a, Release());
+  m.def(
+      "scale_rows",
+      [](const InOut<float>& out, const std::optional<In<float>>& by_row, const In<float>& by_column,
+         Threads n_threads) {
+        auto a = rows(out, kAny, "out");
+        scale_rows(a.data, a.n, a.ld, sized(by_row, a.n, "by_row"), sized(by_column, a.ld, "by_column"), n_threads);
+      },
+      "out"_a, "by_row"_a.none(), "by_column"_a, "n_threads"_a, Release());
+  m.def(
+      "square_sum",
+      [](const In<float>& x, Threads n_threads) {
+        const std::int64_t n = size_of(x, "x");
+        return square_sum(sized(x, n, "x"), n, n_threads);
+      },
+      "x"_a, "n_threads"_a, Release());
+  m.def(
+      "copy_within",
+      [](const In<float>& x, const InOut<float>& out, float largest, Threads n_threads) {
+        const std::int64_t n = size_of(x, "x");
+        return copy_within(sized(x, n, "x"), sized(out, n, "out"), n, largest, n_threads);
+      },
+      "x"_a, "out"_a, "largest"_a, "n_threads"_a, Release());
   m.def(
       "row_and_column_sums",
       [](const Store& s, const In<float>& x, const InOut<double>& row_absolute, const InOut<double>& row_square,

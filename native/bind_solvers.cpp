@@ -23,6 +23,7 @@ struct State {
   std::optional<In<float>> offset;
   std::vector<std::uint32_t> order;  // empty when no user is swept
   Scalars z;
+  mutable std::unique_ptr<Aligned<float>> room;  // for numbers over the entries: kept from step to step
 
   State(const Store& s, InOut<float> m, InOut<float> c, InOut<float> d, In<float> weight,
         std::optional<In<float>> offset)
@@ -33,6 +34,11 @@ struct State {
     z.offset = sized(offset, s.n_comparisons, "offset");
   }
 };
+
+float* room(const State& state) {
+  if (!state.room) state.room = std::make_unique<Aligned<float>>(state.s.n_entries(), kUnfilled);
+  return state.room->data();
+}
 
 // Calls f with a loss that the store has what it takes for.
 template <class F>
@@ -80,7 +86,7 @@ Report joint_user_step_(const State& state, int loss, float delta, const In<floa
                 false};
   StepOptions options{1, cg_steps, cg_tol, 0, n_threads};
   return reported(with_loss_of(s, loss, delta, [&](auto kind) {
-    return joint_step(kind, UserRows{s, v.data}, ridges, u.data, loss_before, state.z, options);
+    return joint_step(kind, UserRows{s, v.data}, ridges, u.data, loss_before, state.z, room(state), options);
   }));
 }
 
@@ -100,12 +106,18 @@ Report item_step_(const State& state, int loss, float delta, const In<float>& sh
                 true};
   StepOptions options{1, cg_steps, cg_tol, 0, n_threads};
   return reported(with_loss_of(s, loss, delta, [&](auto kind) {
-    return joint_step(kind, ItemRows{s, u.data}, ridges, v.data, loss_before, state.z, options);
+    return joint_step(kind, ItemRows{s, u.data}, ridges, v.data, loss_before, state.z, room(state), options);
   }));
 }
 
 double evaluate_(const State& state, int loss, float delta, Threads n_threads) {
   return with_loss_of(state.s, loss, delta, [&](auto kind) { return evaluate(kind, state.s, state.z, n_threads); });
+}
+
+double slope_along_(const State& state, int loss, float delta, const In<float>& x, float t, Threads n_threads) {
+  const float* along = sized(x, state.s.n_entries(), "x");
+  return with_loss_of(state.s, loss, delta,
+                      [&](auto kind) { return slope_along(kind, state.s, state.z, along, t, n_threads); });
 }
 
 void pair_slopes_(const State& state, int loss, float delta, const InOut<float>& slope, const InOut<float>& curvature,
@@ -254,6 +266,7 @@ void bind_solvers(nb::module_& m) {
   m.def("item_step", &item_step_, "state"_a, "loss"_a, "delta"_a, "shape"_a, "reg"_a, "bias_reg"_a, "prior"_a.none(),
         "U"_a, "V"_a, "rank"_a, "loss_before"_a, "cg_steps"_a, "cg_tol"_a, "n_threads"_a, Release());
   m.def("evaluate", &evaluate_, "state"_a, "loss"_a, "delta"_a, "n_threads"_a, Release());
+  m.def("slope_along", &slope_along_, "state"_a, "loss"_a, "delta"_a, "x"_a, "t"_a, "n_threads"_a, Release());
   m.def("pair_slopes", &pair_slopes_, "state"_a, "loss"_a, "delta"_a, "slope"_a, "curvature"_a, "n_threads"_a,
         Release());
   m.def("dual_value", &dual_value, "state"_a, "loss"_a, "delta"_a, "tau"_a, "n_threads"_a, Release());

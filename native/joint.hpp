@@ -57,16 +57,21 @@ struct ItemRows {
     user_sums(s, x, theirs, n_threads);
     item_sums(s, x, mine, n_threads);
   }
-  // x <- the scores of rows P, out <- the Hessian of the loss times P; h is over the entries.
+  // x <- the scores of rows P
+  void scores(const float* P, std::int64_t ld, float* x, int n_threads) const {
+    rather::scores(s, other, P, ld, x, n_threads);
+  }
+  // out <- the Hessian of the loss times P; h is room for numbers over the entries.
   template <class Loss>
-  void curvature(const Loss& loss, const Scalars& z, const float* P, std::int64_t ld, float* x, float* h, float* out,
+  void curvature(const Loss& loss, const Scalars& z, const float* P, std::int64_t ld, float* h, float* out,
                  Scratches& work, int n_threads) const {
     for_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
       Scratch& w = work[thread];
       for (std::int64_t i = first; i < last; ++i) {
         const std::int64_t e = s.start[i];
         dots(P, s.item.data() + e, s.entries(i), ld, other + i * ld, w.x.data());
-        curve(loss, s, i, z, w, x + e, h + e);
+        curve(loss, s, i, z, w);
+        std::copy_n(w.h.data(), s.entries(i), h + e);
       }
     });
     products(h, ld, out, n_threads);
@@ -87,16 +92,18 @@ struct UserRows {
     user_sums(s, x, mine, n_threads);
     item_sums(s, x, theirs, n_threads);
   }
+  void scores(const float* P, std::int64_t ld, float* x, int n_threads) const {
+    rather::scores(s, P, other, ld, x, n_threads);
+  }
   template <class Loss>
-  void curvature(const Loss& loss, const Scalars& z, const float* P, std::int64_t ld, float* x, float* h, float* out,
+  void curvature(const Loss& loss, const Scalars& z, const float* P, std::int64_t ld, float*, float* out,
                  Scratches& work, int n_threads) const {
     for_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
       Scratch& w = work[thread];
       for (std::int64_t i = first; i < last; ++i) {
-        const std::int64_t e = s.start[i];
-        const std::int32_t* items = s.item.data() + e;
+        const std::int32_t* items = s.item.data() + s.start[i];
         dots(other, items, s.entries(i), ld, P + i * ld, w.x.data());
-        curve(loss, s, i, z, w, x + e, h + e);
+        curve(loss, s, i, z, w);
         std::fill_n(out + i * ld, ld, 0.0f);
         combine(other, items, w.h.data(), s.entries(i), ld, out + i * ld);
       }
@@ -193,17 +200,18 @@ class Form {
   int n_threads_;
 };
 
+// On entry z holds the scalars at X and the other factor, and loss_before their loss; on return those at the new X. `over`
+// is room for numbers over the entries: curvatures, then the step's scores.
 template <class Loss, class Side>
 StepReport joint_step(const Loss& loss, const Side& side, const Ridges& ridges, float* X, double loss_before,
-                      const Scalars& z, const StepOptions& options) {
+                      const Scalars& z, float* over, const StepOptions& options) {
   constexpr std::int64_t kEntries = 1 << 14, kRows = Form::kRows;  // chunks
   const Store& s = side.s;
   const std::int64_t ld = ridges.ld, size = ridges.n * ld;
   const int n_threads = options.n_threads;
   Scratches work(s, kRowPad, false, n_threads);
   Form form(ridges, n_threads);
-  Aligned<float> residual(size, kUnfilled), p(size, kUnfilled), Hp(size, kUnfilled), step(size);
-  Aligned<float> dm(s.n_entries()), x(s.n_entries(), kUnfilled), h(s.n_entries(), kUnfilled);
+  Aligned<float> residual(size, kUnfilled), p(size, kUnfilled), Hp(size, kUnfilled), step(size, kUnfilled);
   auto over_rows = [&](auto&& body) {
     return sum_ranges(n_threads, ridges.n, kRows,
                       [&](int, std::int64_t first, std::int64_t last) { return body(first * ld, last * ld); });
@@ -233,7 +241,7 @@ StepReport joint_step(const Loss& loss, const Side& side, const Ridges& ridges, 
   const double rz0 = rz;
   double slope = 0;  // gradient . step: for CG from zero, minus the sum of alpha * r . z
   for (int cg = 0; cg < options.cg_steps; ++cg) {
-    side.curvature(loss, z, p.data(), ld, x.data(), h.data(), Hp.data(), work, n_threads);
+    side.curvature(loss, z, p.data(), ld, over, Hp.data(), work, n_threads);
     double pHp = form.product(p.data(), [&](std::int64_t n, const float* pull) {
       float* row = Hp.data() + n * ld;
       for (std::int64_t c = 0; c < ridges.free(); ++c) row[c] += pull[c];
@@ -243,12 +251,11 @@ StepReport joint_step(const Loss& loss, const Side& side, const Ridges& ridges, 
     if (!(pHp > 0)) break;
     const float alpha = static_cast<float>(rz / pHp);
     slope -= alpha * rz;
-    over_entries([&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t e = first; e < last; ++e) dm[e] += alpha * x[e];
-      return 0.0;
-    });
     over_rows([&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t k = first; k < last; ++k) step[k] += alpha * p[k], residual[k] -= alpha * Hp[k];
+      for (std::int64_t k = first; k < last; ++k) {
+        step[k] = (cg ? step[k] : 0.0f) + alpha * p[k];
+        residual[k] -= alpha * Hp[k];
+      }
       return 0.0;
     });
     if (cg + 1 == options.cg_steps) break;
@@ -266,30 +273,33 @@ StepReport joint_step(const Loss& loss, const Side& side, const Ridges& ridges, 
 
   // Backtracking on t, with the ridges along the step a parabola: constant + t linear + t^2 quadratic. What the slope is
   // more than the loss's is theirs.
+  const float* dm = over;
+  side.scores(step.data(), ld, over, n_threads);
   const double linear = slope - over_entries([&](std::int64_t first, std::int64_t last) {
-                          return inner(z.c + first, dm.data() + first, last - first);
+                          return inner(z.c + first, dm + first, last - first);
                         });
   const double quadratic = 0.5 * form.product(step.data(), [&](std::int64_t n, const float* pull) {
     return inner(step.data() + n * ld, pull, ld);
   });
-  std::copy_n(z.m, s.n_entries(), x.data());
-  for (double t = 1; t > kShortest; t *= 0.5) {
-    const float ft = static_cast<float>(t);
+  auto move = [&](double by) {
     over_entries([&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t e = first; e < last; ++e) z.m[e] = x[e] + ft * dm[e];
+      for (std::int64_t e = first; e < last; ++e) z.m[e] += static_cast<float>(by) * dm[e];
       return 0.0;
     });
+  };
+  double t = 1;
+  for (move(t); t > kShortest; t *= 0.5, move(-t)) {
     const double value = evaluate(loss, s, z, n_threads), ridge = constant + t * linear + t * t * quadratic;
     if (value + ridge <= loss_before + constant + 1e-4 * t * slope) {
       over_rows([&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t k = first; k < last; ++k) X[k] += ft * step[k];
+        for (std::int64_t k = first; k < last; ++k) X[k] += static_cast<float>(t) * step[k];
         return 0.0;
       });
       report.loss = value, report.penalty = ridge;
       return report;
     }
   }
-  std::copy_n(x.data(), s.n_entries(), z.m);
+  move(-t);
   report.loss = evaluate(loss, s, z, n_threads);
   return report;
 }

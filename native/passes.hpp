@@ -166,14 +166,60 @@ double evaluate(const Loss& loss, const Store& s, const Scalars& z, int n_thread
   });
 }
 
-// h <- the Hessian of one user's loss times the scores in w.x, which x <- too; both stay in w as well.
+// w.h <- the Hessian of one user's loss times w.x
 template <class Loss>
-void curve(const Loss& loss, const Store& s, std::int64_t i, const Scalars& z, Scratch& w, float* x, float* h) {
-  const std::int64_t e = s.start[i], n = s.entries(i);
-  std::copy_n(z.m + e, n, w.m.data());
+void curve(const Loss& loss, const Store& s, std::int64_t i, const Scalars& z, Scratch& w) {
+  const std::int64_t e = s.start[i];
+  std::copy_n(z.m + e, s.entries(i), w.m.data());
   UserLoss<Loss>(loss, s, i, z, z.order ? z.order + e : nullptr).curvature(w.m.data(), w.x.data(), w.h.data());
-  std::copy_n(w.x.data(), n, x);
-  std::copy_n(w.h.data(), n, h);
+}
+
+// The derivative of the loss at z.m + t x along x.
+template <class Loss>
+double slope_along(const Loss& loss, const Store& s, const Scalars& z, const float* x, float t, int n_threads) {
+  Scratches work(s, kRowPad, false, n_threads);
+  return sum_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
+    Scratch& w = work[thread];
+    double total = 0;
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t e = s.start[i], n = s.entries(i);
+      for (std::int64_t k = 0; k < n; ++k) w.m[k] = z.m[e + k] + t * x[e + k];
+      UserLoss<Loss>(loss, s, i, z, w.order.data()).slopes(w.m.data(), w.c.data(), w.d.data());
+      total += inner(w.c.data(), x + e, n);
+    }
+    return total;
+  });
+}
+
+// A <- A with rows times `by_row` (none: 1) and columns times `by_column`.
+inline void scale_rows(float* A, std::int64_t n, std::int64_t ld, const float* by_row, const float* by_column,
+                       int n_threads) {
+  for_ranges(n_threads, n, 256, [&](int, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const Lanes row = splat(by_row ? by_row[i] : 1.0f);
+      for (std::int64_t c = 0; c < ld; c += kLanes)
+        store(A + i * ld + c, row * load(by_column + c) * load(A + i * ld + c));
+    }
+  });
+}
+
+// The sum of the squares of n numbers.
+inline double square_sum(const float* x, std::int64_t n, int n_threads) {
+  return sum_ranges(n_threads, n, 1 << 14, [&](int, std::int64_t first, std::int64_t last) {
+    return inner(x + first, x + first, last - first);
+  });
+}
+
+// to <- from, n numbers; returns whether all of them are between -largest and largest.
+inline bool copy_within(const float* from, float* to, std::int64_t n, float largest, int n_threads) {
+  return 0 == sum_ranges(n_threads, n, 1 << 16, [&](int, std::int64_t first, std::int64_t last) {
+           std::int64_t outside = 0;
+           for (std::int64_t k = first; k < last; ++k) {
+             to[k] = from[k];
+             outside += !(std::abs(from[k]) < largest);  // also what is no number
+           }
+           return static_cast<double>(outside);
+         });
 }
 
 // The slope and the curvature of every written comparison's loss at scores z.m, with its weight and the user's.
@@ -244,11 +290,12 @@ inline void user_products(const Store& s, const float* coefficient, const float*
   });
 }
 
-// out_ij = left_i c_ij right_j
+// out_ij = left_i c_ij right_j; no c: all ones
 inline void scaled(const Store& s, const float* c, const float* left, const float* right, float* out, int n_threads) {
   for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i)
-      for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e) out[e] = left[i] * c[e] * right[s.item[e]];
+      for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e)
+        out[e] = left[i] * (c ? c[e] : 1.0f) * right[s.item[e]];
   });
 }
 

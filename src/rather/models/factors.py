@@ -64,7 +64,8 @@ class FactorModel(Model):
         self.U_, self.V_, self.rank_ = U, V, rank
 
     def _state(self) -> dict[str, Any]:
-        return {**super()._state(), "U_": copied(self.U_), "V_": copied(self.V_)}
+        n_threads = threads(getattr(self, "n_threads", 1))
+        return {**super()._state(), "U_": copied(self.U_, n_threads), "V_": copied(self.V_, n_threads)}
 
     @property
     def user_factors_(self) -> FloatArray:
@@ -137,15 +138,14 @@ class FactorModel(Model):
         return sound and super()._restore(tensors, about)
 
 
-def copied(A: FloatArray) -> FloatArray:
+def copied(A: FloatArray, n_threads: int = 1) -> FloatArray:
     """A copy whose rows start on cache lines too; numbers that no model can be made of are refused."""
-    if A.size and not (A.min() > -LARGEST and A.max() < LARGEST):  # also false for what is no number
+    out = factor(*A.shape)
+    if not core.copy_within(A, out, LARGEST, n_threads):
         raise InputError(
             f"the factors grew beyond {LARGEST:g}: weights, ratings, steps or reg are too extreme; try a larger reg, "
             "smaller steps, or weights and ratings closer to 1"
         )
-    out = factor(*A.shape)
-    out[:] = A
     return out
 
 

@@ -127,7 +127,7 @@ def _entries(store: Any, n_threads: int) -> tuple[FloatArray, FloatArray]:
     n_i = np.maximum(np.diff(store.start), 1).astype(np.float32)
     n_j = np.maximum(store.item_count, 1).astype(np.float32)
     entries = np.empty(store.n_entries, np.float32)
-    core.scaled(store, np.ones_like(entries), 1 / np.sqrt(n_i), 1 / np.sqrt(n_j), entries, n_threads)
+    core.scaled(store, None, 1 / np.sqrt(n_i), 1 / np.sqrt(n_j), entries, n_threads)
     return entries, n_j
 
 

@@ -63,7 +63,9 @@ class Problem:
         self._state = core.State(store, self.m, self.c, self.d, scales.user_weight, self.offset)
         self.loss_value = 0.0
         self.priors = priors
-        self.user_mean: FloatArray | None = None  # what the users' ridges pull to, where there are no priors: if not to 0
+        self.user_mean: FloatArray | None = (
+            None  # what the users' ridges pull to, where there are no priors: if not to 0
+        )
         self._ridge: dict[str, float] = {}  # the ridge terms of users and items, as far as the last steps left them
 
     def set_reg(self, reg: float, bias_reg: float) -> None:
@@ -101,6 +103,10 @@ class Problem:
         """Loss and slopes at the current scores ``m``."""
         self.loss_value = core.evaluate(self._state, self.loss, self.delta, self.n_threads)
         return self.loss_value
+
+    def slope_along(self, x: FloatArray, t: float) -> float:
+        """The derivative of the loss along some scores, at ``m`` and t times them."""
+        return float(core.slope_along(self._state, self.loss, self.delta, x, t, self.n_threads))
 
     def user_step(
         self, *, newton_steps: int = 1, cg_steps: int = 5, cg_tol: float = 0.1, grad_tol: float = 0.0

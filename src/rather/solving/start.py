@@ -21,19 +21,20 @@ from .spectrum import scaled_slopes
 
 START_ITERATIONS = 3
 USER_STEPS = 3
+ABOUT = 1e-3  # a decrement, as a share of the loss
 
 
 def global_ranking(
     store: Any, *, loss: str, scales: Scales, bias_reg: float, n_threads: int, around: Around | None = None
 ) -> Problem:
-    """The problem of rank 0, solved: b alone, and the effects."""
+    """The problem of rank 0, about solved: b alone, and the effects."""
     problem = Problem(store, rank=0, loss=loss, bias=True, scales=scales, n_threads=n_threads, around=around)
     problem.set_reg(1.0, bias_reg)
     if smoothing.is_smoothed(problem):
         problem.delta = smoothing.ONCE
     problem.evaluate()
     for _ in range(20):
-        if problem.item_step(cg_steps=20) + problem.effect_step() <= 1e-4 * problem.loss_value:
+        if problem.item_step(cg_steps=10) + problem.effect_step() <= ABOUT * problem.loss_value:
             break
     return problem
 
@@ -77,8 +78,8 @@ def _steepest(problem: Problem, columns: int, rng: np.random.Generator) -> tuple
             problem.store, scaled_slopes(problem), columns=columns, iterations=START_ITERATIONS, rng=rng,
             n_threads=problem.n_threads,
         )  # fmt: skip
-        left *= roots[0][:, None]
-        right *= roots[1][:, None]
+        for rows, root in zip((left, right), roots, strict=True):
+            core.scale_rows(rows, root, np.ones(rows.shape[1], np.float32), problem.n_threads)
         return values, left, right
     left, right = blocks(problem.store, columns, rng)
     values = core.singular_expanded(
@@ -96,12 +97,16 @@ def fill(problem: Problem, columns: Any, left: FloatArray, values: Any, right: F
     k, shrunk = len(columns), np.maximum(values - problem.reg, 0.0)
     if not shrunk.any():
         return
-    left[:, :k] *= np.sqrt(shrunk)
-    right[:, :k] *= np.sqrt(shrunk)
+    n_threads, root = problem.n_threads, np.ones(left.shape[1], np.float32)
+    root[:k] = np.sqrt(shrunk)
+    for rows in (left, right):
+        core.scale_rows(rows, None, root, n_threads)
     added = np.empty_like(problem.m)
-    core.scores(problem.store, left, right, added, problem.n_threads)
+    core.scores(problem.store, left, right, added, n_threads)
     scale = np.float32(np.sqrt(_best_scale(problem, added, problem.reg * float(shrunk.sum()))))
-    problem.U[:, columns], problem.V[:, columns] = scale * left[:, :k], scale * right[:, :k]
+    for rows, into in ((left, problem.U), (right, problem.V)):
+        core.scale_rows(rows, None, np.full_like(root, scale), n_threads)
+        into[:, columns] = rows[:, :k]
     problem.refresh()
 
 
@@ -139,25 +144,21 @@ def uniform(problem: Problem, seed: int) -> None:
 
 def _best_scale(problem: Problem, added: FloatArray, penalty: float) -> float:
     """The t > 0 that about minimises sum L(m + t * added) + t * penalty, which is convex in t."""
-    base = problem.m.copy()
-    spread = float(np.sqrt(np.mean(np.square(added, dtype=np.float64))))
+    spread = float(np.sqrt(core.square_sum(added, problem.n_threads) / max(len(added), 1)))
     if spread == 0:
         return 1.0
 
-    def slope(t: float) -> float:
-        np.multiply(added, np.float32(t), out=problem.m)
-        problem.m += base
-        problem.evaluate()
-        return float((problem.c * added).sum(dtype=np.float64)) + penalty
+    def rises(t: float) -> bool:
+        return problem.slope_along(added, t) + penalty > 0
 
     low, high = 0.0, 1.0 / spread
     for _ in range(4):
-        if slope(high) > 0:
+        if rises(high):
             break
         low, high = high, 2 * high
     for step in range(16):
         if step >= 3 and low > 0:
             break
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
+        low, high = (low, middle) if rises(middle) else (middle, high)
     return 0.5 * (low + high) if low > 0 else 0.0
