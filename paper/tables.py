@@ -67,9 +67,10 @@ def main(
     threads = getattr(options, "threads", None)
     chosen = {"method": getattr(options, "only", None), "threads": threads if counts else None}
     with measuring.told(name):
+        there = () if options.draw else data if options.take else present(data)
         wanted = [
             (Cell(cell.at, partial(_with_threads, None if counts else threads, cell.measure)), seed)
-            for one in options.data or (data if options.draw or options.take else present(data))
+            for one in options.data or there
             for seed in range(options.seeds)
             for cell in cells(one, seed)
             if all(among is None or cell.at[column] in among for column, among in chosen.items())

@@ -187,6 +187,13 @@ def test_small_data_have_sizes_of_their_own():
     assert {cell.at["N"] for cell in table2.cells("ml-100k", 0)} == {10, 20}
 
 
+def test_a_slow_method_is_left_out_of_large_data():
+    """CofiRank with the loss of NDCG is fitted to Letterboxd at N = 20 only, all others everywhere."""
+    at = {(cell.at["N"], cell.at["method"]) for cell in table2.cells("letterboxd", 0)}
+    left_out = {(n, "CofiRank-ndcg") for n in (50, 100)}
+    assert at == {(n, method) for n in table2.SIZES for method in table2.METHODS} - left_out
+
+
 def test_verdicts(results):
     """A claim holds, holds in part or does not, by differences over shared seeds; what noise explains is level."""
 
