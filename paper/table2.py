@@ -8,8 +8,8 @@ model to the letter (no bias, one ridge for all, pairs alone), its regularisatio
 so is that of ``AltSVM-sub, cv`` and ``AltSVM-sub, pairs alone``, because the rule for the default was made for all
 pairs. ``CofiRank-ndcg`` has the loss that the paper ran, ``CofiRank-ordinal`` its third, CofiRank the one that does
 best. ``Differences`` is least squares on differences of ratings. Only ``CofiRank-ndcg`` at N = 50 and 100 is left out
-on Letterboxd and larger sets, because a fit would take about seven and forty minutes of one core. MovieLens 100K, whose
-users rated 20 films or more, is not in the paper's table.
+on Letterboxd and larger sets, because a fit would take about seven and forty minutes of one core, by its time on
+MovieLens 1M times the ratings. MovieLens 100K, whose users rated 20 films or more, is not in the paper's table.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ are at C = 5000, for which time on the machine with 16 cores did not suffice her
 The regularisation is C / 5, so that it is to the loss what the 1000 of the authors' published configuration
 (github.com/dhpark22/collranking) is at C = 5000; the tolerance is theirs: stop when a round lowers the objective by
 less than 1e-5 of it. ``sdca`` is the paper's algorithm, ``newton`` our default solver on the same problem. Seconds are
-means over seeds, speed-ups means of the ratios to one thread on the same seed. All rows are of one machine; 1, 2 and 4
-threads were measured for three seeds at once, each run on cores of its own, 8 and 16 with the machine to themselves.
-More threads than the machine has cores are skipped.
+means over seeds, speed-ups means of the ratios to one thread on the same seed. All rows are of one machine. With 1, 2
+and 4 threads three fits ran at a time, never more threads than cores, which may slow them and so flatter the speed-ups;
+with 8 and 16 a fit had the machine to itself. More threads than the machine has cores are skipped.
 """
 
 from __future__ import annotations
