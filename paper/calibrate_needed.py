@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import common
+import measuring
 import numpy as np
 from scipy.optimize import least_squares
 from smoke import sized
@@ -103,4 +104,4 @@ def draw(rows: list[common.Row]) -> None:
 
 
 if __name__ == "__main__":
-    common.main(NAME, __doc__, measure, draw, seeds=80)
+    measuring.main(NAME, __doc__, measure, draw, seeds=80)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import common
+import measuring
 import numpy as np
 from calibrate_needed import random_world
 from truth import scores_of, share
@@ -53,4 +54,4 @@ def draw(rows: list[common.Row]) -> None:
 
 
 if __name__ == "__main__":
-    common.main(NAME, __doc__, measure, draw, seeds=60)
+    measuring.main(NAME, __doc__, measure, draw, seeds=60)

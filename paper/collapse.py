@@ -5,6 +5,7 @@ Rows have the columns rank, n_users, n_items, lam, m, per_parameter = m / (rank 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import common
@@ -12,6 +13,11 @@ import numpy as np
 
 MARKERS = "osv^"
 CELL = ("rank", "n_users", "n_items")
+
+
+def places(ranks: Iterable[int], sizes: Iterable[tuple[int, int]]) -> list[common.Row]:
+    """Where each curve is measured."""
+    return [dict(zip(CELL, (rank, *size), strict=True)) for rank in ranks for size in sizes]
 
 
 def slope(rows: list[common.Row], value: str, least: float = 0.0, most: float = np.inf) -> tuple[float, float]:

@@ -2,15 +2,14 @@
 
 Every script runs an experiment, writes one row per run to ``<name>.csv``, and draws from that file ``<name>.svg``: in a
 folder of the user's own (``--results``, rather-paper in the current folder), or, with ``--committed``, in
-``paper/results`` and ``docs/pictures``. With ``--draw`` it only draws.
+``paper/results`` and ``docs/pictures``.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,26 +23,6 @@ PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 COLOURS = ("#0b6e4f", "#c8553d", "#3a6ea5", "#b8860b", "#7b4b94", "#555555")
 
 Row = dict[str, Any]
-
-
-def main(
-    name: str, about: str | None, measure: Callable[[int], Iterable[Row]], draw: Callable[[list[Row]], Any], seeds: int
-) -> None:
-    """Measure with some seeds (each yields rows), write the CSV, draw; what every script's command line is."""
-    parser = parser_of(about, seeds)
-    parser.add_argument("--draw", action="store_true", help="only draw, from the results that are there")
-    options = parser.parse_args()
-    go_to(options)
-    if not options.draw:
-        rows = []
-        for seed in range(options.seeds):
-            for row in measure(seed):
-                rows.append({"seed": seed, **row})
-                print("  ".join(f"{key} {text(value)}" for key, value in rows[-1].items()), flush=True)
-        write(name, rows)
-    elif not (RESULTS / f"{name}.csv").exists():
-        sys.exit(f"{name}: {nothing_yet()}")
-    draw(read(name))
 
 
 def parser_of(about: str | None, seeds: int) -> argparse.ArgumentParser:
@@ -87,9 +66,12 @@ def write(name: str, rows: Sequence[Row]) -> None:
     beside.replace(RESULTS / f"{name}.csv")
 
 
-def read(name: str) -> list[Row]:
-    """The rows of a result, numbers as numbers."""
-    with (RESULTS / f"{name}.csv").open(newline="") as f:
+def read(name: str, folder: Path | None = None) -> list[Row]:
+    """The rows of a result, numbers as numbers; none where there is no file yet."""
+    path = (folder or RESULTS) / f"{name}.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="") as f:
         return [{key: _number(text) for key, text in row.items()} for row in csv.DictReader(f)]
 
 

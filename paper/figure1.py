@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
+import measuring
 import numpy as np
 import tables
-from common import COLOURS, Row, axes, main, mean, save
+from common import COLOURS, Row, axes, mean, save
 from smoke import sized
 
 import rather
@@ -55,12 +56,11 @@ def parts() -> tuple[rather.Comparisons, rather.Comparisons, rather.Comparisons]
     return learn, tune, judge
 
 
-def draws(seed: int) -> Iterator[tuple[int, rather.Comparisons]]:
-    """Some comparisons of each user, each draw from the one before."""
-    drawn = parts()[0]
-    for per_user in reversed(SIZES):
-        drawn = drawn.sample(per_user, seed=seed)
-        yield per_user, drawn
+@lru_cache(maxsize=len(SIZES))
+def draw_of(seed: int, per_user: int) -> rather.Comparisons:
+    """Some comparisons of each user, from the next larger draw."""
+    larger = [n for n in SIZES if n > per_user]
+    return (draw_of(seed, larger[0]) if larger else parts()[0]).sample(per_user, seed=seed)
 
 
 def scores_of(model: Any) -> Any:
@@ -121,49 +121,45 @@ def best_steps(drawn: rather.Comparisons) -> dict[str, Any]:
 
 
 @cache
-def tuned() -> dict[int, dict[str, dict[str, Any]]]:
-    """For every number of comparisons a user, each method's parameters."""
+def tuned(per_user: int) -> dict[str, dict[str, Any]]:
+    """Each method's parameters for a number of comparisons a user."""
+    drawn = draw_of(0, per_user)
     return {
-        per_user: {
-            "AltSVM": best_reg(partial(rather.AltSVM, **PAIRS_ALONE), drawn),
-            "Differences": best_reg(rather.Differences, drawn),
-            "BPR": best_steps(drawn),
-        }
-        for per_user, drawn in draws(seed=0)
+        "AltSVM": best_reg(partial(rather.AltSVM, **PAIRS_ALONE), drawn),
+        "Differences": best_reg(rather.Differences, drawn),
+        "BPR": best_steps(drawn),
     }
 
 
 # -- measuring --------------------------------------------------------------------------------------------------------
 
 
-def measure(seed: int) -> Iterator[Row]:
-    settings = tuned()
-    for per_user, drawn in draws(seed):
-        chosen = settings[per_user]
-        common: dict[str, Any] = {"rank": RANK, "seed": seed, **ONE}
-        altsvm = rather.AltSVM(**common, **PAIRS_ALONE, **chosen["AltSVM"])
-        models = {
-            "AltSVM": altsvm.fit(drawn),
-            "Convex": rather.Convex(reg=altsvm.reg_, bias=altsvm.bias_reg_, seed=seed, **PAIRS_ALONE, **ONE).fit(drawn),
-            "Differences": rather.Differences(**common, **chosen["Differences"]).fit(drawn),
-            "BPR": rather.BPR(**common, **chosen["BPR"]).fit(drawn),
-            "AltSVM, untuned": rather.AltSVM(**common, **PAIRS_ALONE).fit(drawn),
-            "Differences, untuned": rather.Differences(**common).fit(drawn),
-        }
-        convex = models["Convex"]
-        about, bound = likeness(convex), convex.certificate().lower_bound
-        for name, model in models.items():
-            certificate = model.certificate() if name in ("Convex", "AltSVM") else None
-            yield {
-                "per_user": per_user, "comparisons": len(drawn), "method": name,
-                "accuracy": accuracy(model, parts()[2]),
-                "restricted": accuracy(model, parts()[2], min_gap=RESTRICTED),
-                "rank": model.rank_, "reg": model.reg_, "step": model.step if name == "BPR" else "",
-                "rounds": len(model.history_), "seconds": model.history_[-1]["seconds"],
-                **about(model),
-                "certified_gap": certificate.relative_gap if certificate else "",
-                "gap_by_convex": (certificate.objective - bound) / certificate.objective if certificate else "",
-            }  # fmt: skip
+def measure(seed: int, per_user: int) -> Iterator[Row]:
+    drawn, chosen = draw_of(seed, per_user), tuned(per_user)
+    common: dict[str, Any] = {"rank": RANK, "seed": seed, **ONE}
+    altsvm = rather.AltSVM(**common, **PAIRS_ALONE, **chosen["AltSVM"])
+    models = {
+        "AltSVM": altsvm.fit(drawn),
+        "Convex": rather.Convex(reg=altsvm.reg_, bias=altsvm.bias_reg_, seed=seed, **PAIRS_ALONE, **ONE).fit(drawn),
+        "Differences": rather.Differences(**common, **chosen["Differences"]).fit(drawn),
+        "BPR": rather.BPR(**common, **chosen["BPR"]).fit(drawn),
+        "AltSVM, untuned": rather.AltSVM(**common, **PAIRS_ALONE).fit(drawn),
+        "Differences, untuned": rather.Differences(**common).fit(drawn),
+    }
+    convex = models["Convex"]
+    about, bound = likeness(convex), convex.certificate().lower_bound
+    for name, model in models.items():
+        certificate = model.certificate() if name in ("Convex", "AltSVM") else None
+        yield {
+            "comparisons": len(drawn), "method": name,
+            "accuracy": accuracy(model, parts()[2]),
+            "restricted": accuracy(model, parts()[2], min_gap=RESTRICTED),
+            "rank": model.rank_, "reg": model.reg_, "step": model.step if name == "BPR" else "",
+            "rounds": len(model.history_), "seconds": model.history_[-1]["seconds"],
+            **about(model),
+            "certified_gap": certificate.relative_gap if certificate else "",
+            "gap_by_convex": (certificate.objective - bound) / certificate.objective if certificate else "",
+        }  # fmt: skip
 
 
 def likeness(model: Any) -> Callable[[Any], dict[str, float]]:
@@ -231,5 +227,5 @@ def lead(rows: Sequence[Row], value: str, name: str) -> tuple[list[float], list[
 
 if __name__ == "__main__":
     began = time.perf_counter()
-    main("figure1", __doc__, measure, draw, seeds=5)
+    measuring.main("figure1", __doc__, measure, draw, seeds=5, places=[{"per_user": n} for n in SIZES])
     print(f"{time.perf_counter() - began:.0f} s")

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import claims
+import common
 import figure2
 import sgd_tables
 import smoke
@@ -18,7 +19,7 @@ import table2
 import table3
 import table4
 import tables
-from common import shown
+from common import Row, shown
 
 PAGE = Path(__file__).parents[1] / "docs" / "paper.md"
 OPENING = """# The paper, reproduced
@@ -42,6 +43,7 @@ SECTIONS: tuple[tuple[str, ModuleType], ...] = (
     ("Figure 2: quality over time", figure2),
     ("The appendix: stochastic gradient descent", sgd_tables),
 )
+PLACES = ("data", "panel", "N", "given", "method")  # columns that tell cells apart
 CLAIMS = """## What the paper claims of its experiments
 
 Each claim, and those next to it that suggest themselves. Means and differences are over the seeds that both have; a
@@ -59,8 +61,8 @@ def page() -> str:
     parts = [OPENING, ELSEWHERE]
     for title, script in SECTIONS:
         about = (script.__doc__ or "").split("\n\n", 2)
-        parts.append(f"## {title}\n\n`{about[1].strip()}`: {seeds(script.NAME)}.\n\n{about[2].strip()}\n")
-        rows = tables.read(script.NAME)
+        rows = common.read(script.NAME)
+        parts.append(f"## {title}\n\n`{about[1].strip()}`: {seeds(rows)}.\n\n{about[2].strip()}\n")
         parts.append(f"{script.table(rows)}\n" if rows else "Not measured yet.\n")
         if script is figure2 and rows:
             parts.append(f"![NDCG@10 and precision@10 over training time](pictures/{figure2.NAME}.svg)\n")
@@ -68,10 +70,14 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def seeds(name: str) -> str:
+def seeds(rows: list[Row]) -> str:
     """Which seeds the results have."""
-    found = sorted({row["seed"] for row in tables.read(name)})
-    return f"seeds {found[0]} to {found[-1]}, not in every cell all" if len(found) > 1 else "seed 0"
+    cells: dict[tuple[object, ...], set[int]] = {}
+    for row in rows:
+        cells.setdefault(tuple(row.get(place) for place in PLACES), set()).add(row["seed"])
+    every = set().union(*cells.values())
+    fewer = ", in some cells fewer" if any(found != every for found in cells.values()) else ""
+    return tables.seeds(every) + fewer if rows else "no seeds yet"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The appendix's tables: stochastic gradient descent on the paper's objective, NDCG@10 from ratings and precision@K.
 
-    rather paper sgd_tables [--only ratings clicks] [--data ml-1m] [--seeds 5] [--threads 2] [--missing]
+    rather paper sgd_tables [--only ratings clicks] [--data ml-1m] [--seeds 5] [--processes 16 --threads 1] [--missing]
 
 The library's defaults, rank 100. The paper took the best of several step lengths; here one rule for all data sets was
 chosen on held-out training data. Clicks are drawn as in the paper, C = 5000 comparisons a user.
@@ -14,6 +14,7 @@ from functools import partial
 import smoke
 import tables
 from common import Row
+from measuring import Cell
 
 import rather
 
@@ -44,11 +45,11 @@ def from_clicks(data: str, seed: int) -> Iterator[Row]:
         yield {"measure": measure, "value": value, **cost}
 
 
-def cells(data: str, seed: int) -> Iterator[tables.Cell]:
+def cells(data: str, seed: int) -> Iterator[Cell]:
     for n in SIZES:
-        yield tables.Cell({"data": data, "method": "ratings", "given": n}, partial(from_ratings, data, n, seed))
+        yield Cell({"data": data, "method": "ratings", "given": n}, partial(from_ratings, data, n, seed))
     if data == "ml-1m":
-        yield tables.Cell({"data": data, "method": "clicks", "given": DRAWN}, partial(from_clicks, data, seed))
+        yield Cell({"data": data, "method": "clicks", "given": DRAWN}, partial(from_clicks, data, seed))
 
 
 def table(rows: list[Row]) -> str:

@@ -10,9 +10,11 @@ user rated differently; the paper does not count them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import tables
 from common import Row
+from measuring import Cell
 
 import rather
 
@@ -27,15 +29,15 @@ PAPER = {
 }
 
 
-def count(data: str) -> Row:
+def count(data: str) -> list[Row]:
     table = tables.ratings(data)
     comparisons = rather.Comparisons.from_ratings(table)
     sizes = (comparisons.n_users, comparisons.n_items, table.num_rows)
-    return {**dict(zip(COUNTS, sizes, strict=True)), "comparisons": len(comparisons)}
+    return [{**dict(zip(COUNTS, sizes, strict=True)), "comparisons": len(comparisons)}]
 
 
-def cells(data: str, seed: int) -> Iterator[tables.Cell]:
-    yield tables.Cell({"data": data}, lambda: [count(data)])
+def cells(data: str, seed: int) -> Iterator[Cell]:
+    yield Cell({"data": data}, partial(count, data))
 
 
 def table(rows: list[Row]) -> str:

@@ -1,9 +1,6 @@
-"""What the tables share: data, cells measured one by one and kept beside those of other runs, ours beside the paper's.
+"""What the tables share: their command line, data and fits, ours beside the paper's.
 
-A cell is one method on one data set with one seed. Its rows are written to ``<name>.csv`` in the folder of results as
-soon as they are measured, in place of what the file had for that cell; all other rows stay. So a table can be filled in
-by parts, on several machines, and a run that was stopped loses one cell. What a run measured is shown apart from what
-the folder had before.
+What a run measured is shown apart from what the folder of results had before.
 """
 
 from __future__ import annotations
@@ -14,11 +11,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import common
+import measuring
 import smoke
 from common import Row
+from measuring import Cell
 
 import rather
 from rather.data import datasets
@@ -32,13 +31,6 @@ TITLES = {
 }
 NOTHING = "–"
 THREADS: int | None = None  # of every fit, as --threads says
-
-
-class Cell(NamedTuple):
-    """Where in the table (its columns there), and what measures it: the remaining columns of its rows."""
-
-    at: Row
-    measure: Callable[[], Iterable[Row]]
 
 
 # -- the command line -------------------------------------------------------------------------------------------------
@@ -55,42 +47,50 @@ def main(
     seeds: int = 5,
     draw: Callable[[list[Row]], None] | None = None,
     any_threads: bool = True,
+    counts: Sequence[int] = (),
 ) -> None:
-    """Measure the cells of every data set and seed, keep them, draw and print the table: a script's command line."""
-    global THREADS
+    """Measure the cells of every data set and seed, keep them, draw and print the table: a script's command line.
+
+    ``counts`` are the numbers of threads that cells are told apart by; ``any_threads``: one number is for all of them.
+    """
     parser = common.parser_of(about, seeds)
     parser.add_argument("--data", nargs="+", choices=data, help="data sets (those that are there)")
     if methods:
         parser.add_argument("--only", nargs="+", choices=methods, metavar="METHOD", help=f"of {', '.join(methods)}")
-    if any_threads:
+    if counts:
+        parser.add_argument("--threads", type=int, nargs="+", choices=counts, help="only cells with so many threads")
+    elif any_threads:
         parser.add_argument("--threads", type=int, metavar="N", help="of every fit (all cores)")
-    parser.add_argument("--missing", action="store_true", help="only cells that the results do not have yet")
-    parser.add_argument("--draw", action="store_true", help="measure nothing, show the results that are there")
+    measuring.add_options(parser)
     options = parser.parse_args()
     common.go_to(options)
-    only, THREADS = getattr(options, "only", None), getattr(options, "threads", None)
-    try:
-        fresh: list[Row] = []
-        if not options.draw:
-            for cell, seed in _wanted(cells, options.data or present(data), options.seeds, only):
-                if not (options.missing and _held(read(name), cell.at, seed)):
-                    fresh += keep(name, cell.at, seed, cell.measure())
-        if not (rows := read(name)):
-            raise rather.InputError(common.nothing_yet())
+    threads = getattr(options, "threads", None)
+    chosen = {"method": getattr(options, "only", None), "threads": threads if counts else None}
+    with measuring.told(name):
+        there = () if options.draw else data if options.take else present(data)
+        wanted = [
+            (Cell(cell.at, partial(_with_threads, None if counts else threads, cell.measure)), seed)
+            for one in options.data or there
+            for seed in range(options.seeds)
+            for cell in cells(one, seed)
+            if all(among is None or cell.at[column] in among for column, among in chosen.items())
+        ]
+        fresh = measuring.fill(name, wanted, options)
+        rows = measuring.there(name)
         if draw is not None:
             draw(rows)
         where = common.shown(common.RESULTS / f"{name}.csv")
         if fresh:
-            print(f"\nMeasured now:\n\n{measured(table(fresh))}")
+            print(f"\nMeasured {'there' if options.take else 'now'}:\n\n{measured(table(fresh))}")
         if len(rows) > len(fresh):
             print(f"\n{'With' if fresh else 'All of'} what {where} has:\n\n{measured(table(rows))}")
         print(f"\n-> {where}")
-    except rather.InputError as e:
-        sys.exit(f"{name}: {e}")
-    except ImportError as e:
-        sys.exit(f"{name}: {e.name} is not installed; what was measured is kept, and --draw shows it once it is")
-    except KeyboardInterrupt:
-        sys.exit(f"{name}: interrupted; the cells that were done are kept")
+
+
+def _with_threads(threads: int | None, measure: Callable[[], Iterable[Row]]) -> Iterable[Row]:
+    global THREADS
+    THREADS = threads
+    return measure()
 
 
 def present(data: Iterable[str]) -> list[str]:
@@ -102,32 +102,7 @@ def present(data: Iterable[str]) -> list[str]:
     return found
 
 
-def _wanted(
-    cells: Callable[[str, int], Iterable[Cell]], data: Iterable[str], seeds: int, only: Sequence[str] | None
-) -> Iterator[tuple[Cell, int]]:
-    for name in data:
-        for seed in range(seeds):
-            for cell in cells(name, seed):
-                if only is None or cell.at["method"] in only:
-                    yield cell, seed
-
-
 # -- results ----------------------------------------------------------------------------------------------------------
-
-
-def read(name: str) -> list[Row]:
-    """The rows of a result, none where there is no file yet."""
-    return common.read(name) if (common.RESULTS / f"{name}.csv").exists() else []
-
-
-def keep(name: str, at: Row, seed: int, measured: Iterable[Row]) -> list[Row]:
-    """Put a cell's rows into the result, in place of those it had, and return them."""
-    fresh = [{"seed": seed, **at, **row} for row in measured]
-    for row in fresh:
-        print("  ".join(f"{key} {common.text(value)}" for key, value in row.items()), flush=True)
-    others = [row for row in read(name) if not _held([row], at, seed)]
-    common.write(name, sorted(others + fresh, key=lambda row: [row[key] for key in at] + [row["seed"]]))
-    return fresh
 
 
 def measured(text: str) -> str:
@@ -140,17 +115,20 @@ def measured(text: str) -> str:
     return "\n\n".join(kept)
 
 
-def _held(rows: Iterable[Row], at: Row, seed: int) -> bool:
-    cell = {"seed": seed, **at}
-    return any(all(row[key] == value for key, value in cell.items()) for row in rows)
-
-
 def stated(rows: Iterable[Row], value: str, paper: float | None = None, *, digits: int = 4, **wanted: Any) -> str:
     """Mean ± standard deviation over the rows wanted, the paper's figure in brackets; a dash where there is no row."""
     found = [row for row in rows if all(row[key] == what for key, what in wanted.items())]
     mean, deviation = common.mean(found, value) if found else (0.0, 0.0)
     ours = f"{mean:.{digits}f}" + (f" ± {deviation:.{digits}f}" if len(found) > 1 else "") if found else NOTHING
     return ours if paper is None else f"{ours} ({paper:.{digits}f})"
+
+
+def seeds(found: Iterable[int]) -> str:
+    """Which seeds, in words."""
+    first, *others = some = sorted(found)
+    if others and others[-1] - first == len(others):
+        return f"seeds {first} to {others[-1]}"
+    return f"seed{'s' * bool(others)} {', '.join(map(str, some))}"
 
 
 def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import common
+import measuring
 import numpy as np
 from smoke import sized
 from truth import lam_of, scores_of, share
@@ -129,4 +130,4 @@ def fitted(rows: list[common.Row], method: str) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    common.main(NAME, __doc__, measure, draw, seeds=10)
+    measuring.main(NAME, __doc__, measure, draw, seeds=10)

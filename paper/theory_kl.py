@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import collapse
 import common
+import measuring
 from smoke import sized
 from truth import divergence, lam_of, scores_of
 
@@ -25,22 +26,21 @@ SIZES = sized(((100, 100), (200, 200), (100, 400), (400, 100)), smoke=((8, 8), (
 PER_PARAMETER = sized((2, 4, 8, 16, 32, 64, 128), smoke=(8, 16, 64))
 
 
-def measure(seed: int) -> Iterator[common.Row]:
-    for rank in RANKS:
-        for n_users, n_items in SIZES:
-            world = rather.simulate(n_users, n_items, rank, per_user=1, noise=1.0, seed=seed)
-            lam = lam_of(world.scores)
-            for per_parameter in PER_PARAMETER:
-                m = per_parameter * rank * (n_users + n_items)
-                model = rather.Convex.plain(lam=lam, loss="logistic", n_threads=1).fit(world.test(m, seed=1 + seed))
-                yield {
-                    "rank": rank, "n_users": n_users, "n_items": n_items, "lam": lam, "m": m,
-                    "per_parameter": per_parameter, "divergence": divergence(world.scores, scores_of(model)),
-                    "gap": model.certificate().relative_gap,
-                }  # fmt: skip
+def measure(seed: int, rank: int, n_users: int, n_items: int) -> Iterator[common.Row]:
+    world = rather.simulate(n_users, n_items, rank, per_user=1, noise=1.0, seed=seed)
+    lam = lam_of(world.scores)
+    for per_parameter in PER_PARAMETER:
+        m = per_parameter * rank * (n_users + n_items)
+        model = rather.Convex.plain(lam=lam, loss="logistic", n_threads=1).fit(world.test(m, seed=1 + seed))
+        yield {
+            "lam": lam, "m": m, "per_parameter": per_parameter,
+            "divergence": divergence(world.scores, scores_of(model)), "gap": model.certificate().relative_gap,
+        }  # fmt: skip
+
+
+def draw(rows: list[common.Row]) -> None:
+    collapse.draw(rows, NAME, "divergence", "mean KL divergence", 8)
 
 
 if __name__ == "__main__":
-    common.main(
-        NAME, __doc__, measure, lambda rows: collapse.draw(rows, NAME, "divergence", "mean KL divergence", 8), seeds=3
-    )
+    measuring.main(NAME, __doc__, measure, draw, seeds=3, places=collapse.places(RANKS, SIZES))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import common
+import measuring
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
@@ -112,4 +113,4 @@ def draw(rows: list[common.Row]) -> None:
 
 
 if __name__ == "__main__":
-    common.main(NAME, __doc__, measure, draw, seeds=3)
+    measuring.main(NAME, __doc__, measure, draw, seeds=3)

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 import collapse
 import common
+import measuring
 from smoke import sized
 from truth import every_pair, lam_of, risk, scores_of
 
@@ -42,20 +42,19 @@ def world_of(rank: int, n_users: int, n_items: int) -> tuple[rather.World, float
     return world, lam, least, least * best.certificate().relative_gap
 
 
-def measure(seed: int) -> Iterator[common.Row]:
-    for rank in RANKS:
-        for n_users, n_items in SIZES:
-            world, lam, least, floor = world_of(rank, n_users, n_items)
-            for per_parameter in PER_PARAMETER:
-                m = per_parameter * rank * (n_users + n_items)
-                model = program(lam, tol=2e-3, max_iter=400).fit(world.test(m, seed=1 + seed))
-                excess = risk(world.scores, scores_of(model), LOSS) - least
-                cell: dict[str, Any] = {"rank": rank, "n_users": n_users, "n_items": n_items, "lam": lam, "m": m}
-                proof = {"gap": model.certificate().relative_gap, "floor": floor}
-                yield {**cell, "per_parameter": per_parameter, "excess": excess, **proof}
+def measure(seed: int, rank: int, n_users: int, n_items: int) -> Iterator[common.Row]:
+    world, lam, least, floor = world_of(rank, n_users, n_items)
+    for per_parameter in PER_PARAMETER:
+        m = per_parameter * rank * (n_users + n_items)
+        model = program(lam, tol=2e-3, max_iter=400).fit(world.test(m, seed=1 + seed))
+        excess = risk(world.scores, scores_of(model), LOSS) - least
+        proof = {"gap": model.certificate().relative_gap, "floor": floor}
+        yield {"lam": lam, "m": m, "per_parameter": per_parameter, "excess": excess, **proof}
+
+
+def draw(rows: list[common.Row]) -> None:
+    collapse.draw(rows, NAME, "excess", "excess hinge risk", 8)
 
 
 if __name__ == "__main__":
-    common.main(
-        NAME, __doc__, measure, lambda rows: collapse.draw(rows, NAME, "excess", "excess hinge risk", 8), seeds=3
-    )
+    measuring.main(NAME, __doc__, measure, draw, seeds=3, places=collapse.places(RANKS, SIZES))
