@@ -10,7 +10,7 @@ the global ranking and the spectrum of what it leaves; the two steps of the roun
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +20,8 @@ import tables
 from smoke import sized
 
 import rather
-from rather.models import altsvm, lowrank
+from rather.models import altsvm
+from rather.models.lowrank import LowRank
 from rather.solving.problem import Problem
 
 N, RANK = 100, 100
@@ -32,12 +33,13 @@ class Phases:
     """Seconds by phase; those of a phase within another one are the outer one's."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: dict[str, float] = defaultdict(float)
         self._inside = False
-        lowrank.exposure_features = self.of("exposure", lowrank.exposure_features)
+        for name, owner, method in (
+            ("exposure", LowRank, "_exposure"), ("item step", Problem, "item_step"), ("user step", Problem, "user_step")
+        ):  # fmt: skip
+            setattr(owner, method, self.of(name, getattr(owner, method)))
         altsvm.STARTS["spectral"] = self.of("start", altsvm.STARTS["spectral"])
-        for name, method in (("item step", "item_step"), ("user step", "user_step")):
-            setattr(Problem, method, self.of(name, getattr(Problem, method)))
 
     def of(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*args: Any, **named: Any) -> Any:
@@ -65,7 +67,8 @@ def main() -> None:
     line.add_argument("data", nargs="*", help=f"of {', '.join(DATA)}: those that are there")
     line.add_argument("--threads", type=int, nargs="+", default=[2**k for k in range(10) if 2**k <= tables.cores()])
     options = line.parse_args()
-    phases, rows = Phases(), []
+    phases = Phases()
+    rows: list[dict[str, Any]] = []
     for data in options.data or [*tables.present(DATA[:2]), "simulated"]:
         made = comparisons(data)
         _ = made.store  # not part of a fit

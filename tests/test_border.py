@@ -163,12 +163,11 @@ OUTPUTS = {
     "information", "squares", "bound", "C", "mean", "item", "score", "order", "ordered", "total",
 }  # fmt: skip
 INPUTS = {  # where arguments of these names are read only
-    "store_from_ratings": {"item"}, "store_from_pairs": {"winner", "loser"}, "user_step": {"V"}, "joint_user_step": {"V"},
-    "item_step": {"U"},
-    "sdca_users": {"V"}, "sdca_items": {"U"}, "Clicks": {"item"}, "robirank_pass": {"order"}, "scores": {"U", "V"},
-    "item_products": {"U"}, "user_products": {"V"}, "scaled": {"c", "left", "right"}, "evaluate_lists": {"m"},
-    "bundle_users": {"V"}, "bundle_items": {"U"}, "regress_users": {"V"}, "regress_items": {"U"},
-    "score_pairs": {"left", "right"}, "mixed_pass": {"V"},
+    "store_from_ratings": {"item"}, "store_from_pairs": {"winner", "loser"}, "user_step": {"V"},
+    "joint_user_step": {"V"}, "item_step": {"U"}, "sdca_users": {"V"}, "sdca_items": {"U"}, "Clicks": {"item"},
+    "robirank_pass": {"order"}, "scores": {"U", "V"}, "item_products": {"U"}, "user_products": {"V"},
+    "scaled": {"c", "left", "right"}, "evaluate_lists": {"m"}, "bundle_users": {"V"}, "bundle_items": {"U"},
+    "regress_users": {"V"}, "regress_items": {"U"}, "score_pairs": {"left", "right"}, "mixed_pass": {"V"},
 }  # fmt: skip
 ANY_LENGTH = {("robirank_pass", "order"), ("square_sum", "x")}  # any users may have their turn; any numbers
 MORE_IS_FINE = {  # more rows, or places, than the codes ask for

@@ -92,7 +92,7 @@ def test_many_in_a_row(stars):
     for part in np.array_split(np.random.default_rng(0).permutation(len(r.user)), 30):
         some = {"user": new.users[r.user[part]], "item": new.items[r.item[part]], "rating": r.rating[part]}
         model.update(Comparisons.from_ratings(some, more=True))
-    assert no_worse(model, old.extended(new))
+    assert no_worse(model, old.extended(new), tol=2e-3)  # with features that follow, not those of a fit
     parts, fresh = model.prior_[0], AltSVM(exposure=True).fit(old.extended(new)).prior_[0]
     ours, theirs = (np.linalg.qr(x[:, :2].astype(float))[0] for x in (parts, fresh))
     assert np.linalg.svd(ours.T @ theirs, compute_uv=False).min() > 0.95

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..native import FloatArray, core, factor
+from ..native import FloatArray, core
 
 
 class Prior:
