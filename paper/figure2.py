@@ -9,7 +9,7 @@ configuration, 1000, for 20 rounds; for clicks it has C = 5000 drawn comparisons
 time of a point counts from the table in memory: drawing and building the comparisons, which RobiRank does as it fits,
 and the fit up to there, judging left out. Curves are means over seeds of the rounds that all of them have, shaded by
 the standard deviation of the value. With 16 threads a fit had the machine to itself, with 4 three fits ran at a time,
-with 1 up to fifteen, never more threads than cores. More threads than the machine has cores are skipped.
+with 1 six beside other work, never more threads than cores. More threads than the machine has cores are skipped.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 """Table 4: seconds to a tolerance of 1e-5 on the binarised MovieLens 1M, by number of threads.
 
-    rather paper table4 [--only sdca newton] [--threads 1 16] [--seeds 3] [--processes 3] [--missing]
+    rather paper table4 [--only sdca newton] [--threads 1 16] [--seeds 3] [--missing]
 
 The paper's model, rank 100, from the paper's random start, on C = 1000 drawn comparisons a user. The paper's seconds
 are at C = 5000, for which time on the machine with 16 cores did not suffice here: the speed-ups are what is comparable.
 The regularisation is C / 5, so that it is to the loss what the 1000 of the authors' published configuration
 (github.com/dhpark22/collranking) is at C = 5000; the tolerance is theirs: stop when a round lowers the objective by
-less than 1e-5 of it. ``sdca`` is the paper's algorithm, ``newton`` our default solver on the same problem. Seconds are
-means over seeds, speed-ups means of the ratios to one thread on the same seed. All rows are of one machine. With 1, 2
-and 4 threads three fits ran at a time, never more threads than cores, which may slow them and so flatter the speed-ups;
-with 8 and 16 a fit had the machine to itself. More threads than the machine has cores are skipped.
+less than 1e-5 of it. ``sdca`` is the paper's algorithm, ``newton`` our default solver on the same problem. All rows are
+of one machine, and every fit had it to itself; more threads than a machine has cores are skipped. With several seeds,
+seconds are means over them and speed-ups means of the ratios to one thread on the same seed.
 """
 
 from __future__ import annotations
