@@ -103,8 +103,7 @@ inline Small gram(const float* A, std::int64_t n, std::int64_t ld, std::int64_t 
 }
 
 // Rows of A R, a few at a time: calls each(i, row i of the product), where A has l columns of interest (n x lda) and R
-// is l x ldb, and returns the sum of what that returns. `each` may overwrite both the
-// row it is given and row i of A.
+// is l x ldb, and returns the sum of what that returns. `each` may overwrite the row it is given, and row i of A.
 template <class Each>
 double multiply_each(const float* A, std::int64_t lda, std::int64_t l, const float* R, std::int64_t ldb, std::int64_t n,
                      int n_threads, Each&& each) {
@@ -131,7 +130,7 @@ inline void multiply(const float* A, std::int64_t lda, std::int64_t l, const flo
   });
 }
 
-// A <- A R for the first R.n columns of A (n x ld).
+// A <- A R for the first R.n columns of A (n x ld); the others become 0.
 inline void multiply_right(float* A, std::int64_t n, std::int64_t ld, const Small& R, int n_threads) {
   Aligned<float> packed(R.n * ld);
   for (std::int64_t a = 0; a < R.n; ++a)
@@ -210,11 +209,10 @@ inline std::vector<double> eigen(Small T, Small& vectors) {
   for (std::int64_t i = 0; i < n; ++i) Q(i, i) = 1;
   for (std::int64_t k = 0; k + 2 < n; ++k) {  // a reflection I - v v' / h that clears row k beyond its neighbour
     double* v = T.row(k);
-    double norm = 0;
-    for (std::int64_t i = k + 1; i < n; ++i) norm += v[i] * v[i];
-    double beyond = norm - v[k + 1] * v[k + 1];
+    double beyond = 0;
+    for (std::int64_t i = k + 2; i < n; ++i) beyond += v[i] * v[i];
     if (!(beyond > 0)) continue;
-    norm = std::sqrt(norm);
+    const double norm = std::sqrt(beyond + v[k + 1] * v[k + 1]);
     const double to = v[k + 1] > 0 ? -norm : norm, h = norm * norm - v[k + 1] * to;
     v[k + 1] -= to;
     std::fill(p.begin() + k + 1, p.end(), 0.0);
@@ -236,8 +234,8 @@ inline std::vector<double> eigen(Small T, Small& vectors) {
     if (i + 1 < n) e[i] = T(i, i + 1);
   }
   for (std::int64_t l = 0; l < n; ++l)
-    for (int turn = 0; turn < 60; ++turn) {
-      std::int64_t m = l;  // where the matrix falls apart
+    for (int turn = 0; turn < 60; ++turn) {  // two or three do; what is no number never does
+      std::int64_t m = l;                    // where the matrix falls apart
       for (; m + 1 < n; ++m)
         if (std::abs(e[m]) <= 1e-16 * (std::abs(d[m]) + std::abs(d[m + 1]))) break;
       if (m == l) break;

@@ -11,9 +11,9 @@
 //
 // The preconditioner takes the Hessian of the loss to be diagonal, h_n g_c at column c of row n: h_n is the sum of the
 // row's second derivatives, g_c the mean square of the other factor's column, weighted by its rows' sums. With T = h g +
-// w reg that diagonal and the ridges', the inverse of T - W F G^-1 F'W is, by Woodbury's identity,
+// reg w that diagonal and the ridges', the inverse of T - reg W F G^-1 F'W is, by Woodbury's identity,
 //
-//   T^-1 + T^-1 W F S^-1 F'W T^-1    with S = lambda + F' diag(w h / (w + h)) F
+//   T^-1 + reg T^-1 W F S^-1 F'W T^-1    with S = lambda + F' diag(w h g / (h g + reg w)) F
 //
 // S is one for all columns: with the mean over them of what stands in its middle.
 #pragma once
@@ -156,12 +156,12 @@ class Form {
     for_ranges(n_threads_, r_.n, kRows, [&](int, std::int64_t first, std::int64_t last) {
       for (std::int64_t n = first; n < last; ++n) {
         const Lanes h = splat(h_[n]), own = splat(r_.shape[n] * r_.reg);
-        Lanes total{};  // over the columns of the factor; the padding, and the bias, count for 0
+        Lanes share{};  // over the columns of the factor; the padding, and the bias, count for 0
         for (std::int64_t c = 0; c < r_.rank; c += kLanes) {
           const Lanes bend = h * keep_first(load(g_.data() + c), static_cast<int>(r_.rank - c), 0.0f);
-          total += own * bend / (own + bend);
+          share += bend / (own + bend);
         }
-        w[n] = sum(total) / (r_.reg * static_cast<float>(r_.rank));
+        w[n] = r_.shape[n] * sum(share) / static_cast<float>(std::max<std::int64_t>(r_.rank, 1));
       }
     });
     S_ = r_.prior->inverse_for(w, n_threads_);

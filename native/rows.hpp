@@ -2,7 +2,6 @@
 //
 //   dots:             out_k = A[index_k] . x
 //   combine:          y += sum_k coefficient_k A[index_k]
-//   combine_squares:  the same with the squares of A's elements
 //   fetch_row:        asks for a row ahead of its use
 //
 // Rows have `ld` floats, a multiple of kRowPad. x, or y, stays in registers while the rows stream by.
@@ -52,17 +51,14 @@ void dots_block(const float* A, Index index, std::int64_t n, std::int64_t ld, co
   }
 }
 
-template <int NV, bool Square, class Index>
+template <int NV, class Index>
 void combine_block(const float* A, Index index, const float* coefficient, std::int64_t n, std::int64_t ld, float* y) {
   Lanes acc[NV];
   for (int v = 0; v < NV; ++v) acc[v] = load(y + v * kLanes);
   for (std::int64_t k = 0; k < n; ++k) {
     const float* row = A + index[k] * ld;
     Lanes c = splat(coefficient[k]);
-    for (int v = 0; v < NV; ++v) {
-      Lanes a = load(row + v * kLanes);
-      acc[v] += c * (Square ? a * a : a);
-    }
+    for (int v = 0; v < NV; ++v) acc[v] += c * load(row + v * kLanes);
   }
   for (int v = 0; v < NV; ++v) store(y + v * kLanes, acc[v]);
 }
@@ -101,14 +97,7 @@ void dots(const float* A, Index index, std::int64_t n, std::int64_t ld, const fl
 template <class Index>
 void combine(const float* A, Index index, const float* coefficient, std::int64_t n, std::int64_t ld, float* y) {
   detail::for_column_blocks(ld, [&]<int NV>(std::int64_t column) {
-    detail::combine_block<NV, false>(A + column, index, coefficient, n, ld, y + column);
-  });
-}
-
-template <class Index>
-void combine_squares(const float* A, Index index, const float* coefficient, std::int64_t n, std::int64_t ld, float* y) {
-  detail::for_column_blocks(ld, [&]<int NV>(std::int64_t column) {
-    detail::combine_block<NV, true>(A + column, index, coefficient, n, ld, y + column);
+    detail::combine_block<NV>(A + column, index, coefficient, n, ld, y + column);
   });
 }
 

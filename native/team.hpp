@@ -3,8 +3,8 @@
 //
 // A caller leases a team for one piece of work; callers at the same time have teams of their own. A member that is idle
 // spins for some microseconds, because the next piece is mostly at hand, and then sleeps. Work never waits for a member
-// that has not woken up: whoever comes too late finds the door closed. Teams are never destroyed. A forked child has
-// none of its parent's threads, and begins with no teams.
+// that has not woken up: whoever comes too late finds the door closed. Teams are never destroyed: a process that has worked
+// on several threads keeps them, asleep. A forked child has none of its parent's, and begins with no teams.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class Team {
 
  private:
   static constexpr std::uint64_t kPlaces = 0xffffffff;
-  static constexpr int kSpins = 4000;  // some ten microseconds or a few of them
+  static constexpr int kSpins = 1000;  // 30 to 50 microseconds
 
   struct Idle {
     std::mutex lock;
@@ -86,7 +86,7 @@ class Team {
   static Idle& idle() { return *idle_place(); }
 
   static void rest(int turn) {
-    if (turn > 64 * kSpins) return std::this_thread::yield();  // it has more to do than is worth spinning for
+    if (turn > kSpins) return std::this_thread::yield();
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)

@@ -96,6 +96,15 @@ def test_rounds_lower_the_objective(loss):
     assert all(b <= a for a, b in itertools.pairwise(values)) and values[-1] < 0.8 * values[0]
 
 
+def test_biases_alone_move_with_their_means():
+    """A model without rank still has biases, and they prior means."""
+    problem = world(rank=0)
+    assert problem.item_step(cg_steps=50, cg_tol=1e-6) > 0
+    assert problem.item_step(cg_steps=50, cg_tol=1e-6) < 1e-6 * problem.objective()
+    made = AltSVM(rank="auto", exposure=True, reg=3000.0, loss="hinge", tol=1e-3, max_iter=20)
+    assert made.fit(rather.simulate(300, 120, rank=3, per_user=30, levels=5, seed=0).comparisons).converged_
+
+
 def test_new_ridges_are_seen():
     problem = world()
     problem.item_step()

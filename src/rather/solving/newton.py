@@ -47,6 +47,5 @@ class Newton:
     def restore(self, state: dict[str, Any], rounds_done: int) -> None:
         self.rounds_done = rounds_done
         self.tightening.resume(self.problem, float(state["delta"][0]))
-        self.problem.m[:] = state["m"]
         self.problem.set_effects(state.get("effects", ()))
-        self.problem.evaluate()
+        self.problem.refresh(state["m"])

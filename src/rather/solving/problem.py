@@ -19,7 +19,7 @@ import numpy as np
 
 from ..native import GAP_LOSSES, LOSSES, FloatArray, core, factor
 from .effects import RIDGE, Around
-from .priors import Prior, Priors, squares
+from .priors import Priors, squares
 from .scales import Scales
 
 NEGLIGIBLE = 1e-9  # a decrement, as a share of F
@@ -63,9 +63,7 @@ class Problem:
         self._state = core.State(store, self.m, self.c, self.d, scales.user_weight, self.offset)
         self.loss_value = 0.0
         self.priors = priors
-        self.user_mean: FloatArray | None = (
-            None  # what the users' ridges pull to, where there are no priors: if not to 0
-        )
+        self.user_mean: FloatArray | None = None  # what users' ridges pull to, in place of priors; if not to 0
         self._ridge: dict[str, float] = {}  # the ridge terms of users and items, as far as the last steps left them
 
     def set_reg(self, reg: float, bias_reg: float) -> None:
@@ -93,10 +91,16 @@ class Problem:
 
     # -- passes -------------------------------------------------------------------------------------------------
 
-    def refresh(self) -> None:
-        """Scores, loss and slopes at the current factors."""
+    def refresh(self, m: FloatArray | None = None) -> None:
+        """Loss and slopes at the current factors, whose scores are computed anew unless they are given.
+
+        (Steps carry the scores along with the factors, from which they differ by some roundings after many rounds.)
+        """
         self._ridge = {}
-        core.scores(self.store, self.U, self.V, self.m, self.n_threads)
+        if m is None:
+            core.scores(self.store, self.U, self.V, self.m, self.n_threads)
+        else:
+            self.m[:] = m
         self.evaluate()
 
     def evaluate(self) -> float:
@@ -113,7 +117,7 @@ class Problem:
     ) -> float:
         """Newton on every user, V fixed; returns the decrement: what the quadratic models said there was to gain.
 
-        Users with prior means move together with these, by one step.
+        Users with prior means move together with these, by one step, however many Newton steps there could be.
         """
         if self.priors is None:
             report = core.user_step(
@@ -176,25 +180,27 @@ class Problem:
 
     def penalty(self) -> float:
         """The ridge terms, with those of the prior means."""
-        r = self.rank
         if "users" not in self._ridge:
-            users = self._squares(self.U, self.scales.user_ridge, self.priors and self.priors.users)
-            self._ridge["users"] = 0.5 * self.reg * float(users[:r].sum())
+            self._ridge["users"] = 0.5 * self.reg * float(self._user_squares()[: self.rank].sum())
         if "items" not in self._ridge:
-            items = self._squares(self.V, self.scales.item_ridge, self.priors and self.priors.items)
-            self._ridge["items"] = 0.5 * (self.reg * float(items[:r].sum()) + self.bias_reg * float(items[r]))
+            items = self._item_squares()
+            self._ridge["items"] = 0.5 * (self.reg * float(items[:-1].sum()) + self.bias_reg * float(items[-1]))
         return self._ridge["users"] + self._ridge["items"] + self._effect_penalty()
 
     def bias_penalty(self) -> float:
         """The part of it that is the biases' and the effects'."""
-        items = self._squares(self.V, self.scales.item_ridge, self.priors and self.priors.items)
-        return 0.5 * self.bias_reg * float(items[self.rank]) + self._effect_penalty()
+        return 0.5 * self.bias_reg * float(self._item_squares()[-1]) + self._effect_penalty()
 
-    def _squares(self, rows: FloatArray, shape: FloatArray, prior: Prior | None) -> Any:
-        """The ridges' squares of rows, column by column, in units of reg."""
-        if prior is None and self.user_mean is not None and rows is self.U:
-            rows = rows - self.user_mean
-        return squares(rows, shape) if prior is None else prior.squares(rows)
+    def _user_squares(self) -> Any:
+        """The ridges' squares of U, column by column, in units of reg."""
+        if self.priors is not None:
+            return self.priors.users.squares(self.U)
+        return squares(self.U if self.user_mean is None else self.U - self.user_mean, self.scales.user_ridge)
+
+    def _item_squares(self) -> Any:
+        """Those of V, the bias's column last."""
+        own = squares(self.V, self.scales.item_ridge) if self.priors is None else self.priors.items.squares(self.V)
+        return own[: self.rank + 1]
 
     def bias_dual(self) -> float:
         """The conjugate of that at the slopes of the loss with respect to the biases and the effects."""
