@@ -3,7 +3,7 @@
     python paper/theory_crowd.py        # five minutes
 
 Comparisons per user until fresh answers are predicted with 0.9 of the attainable accuracy above chance, in crowds of 10
-to 3,000 users over 100 items with tastes of rank 3: by AltSVM with its default ridge and with reg="cv", by the paper's
+to 3,000 users over 100 items with tastes of rank 3: by AltSVM, whose default chooses its ridge, by the paper's
 convex program with the truth's lam (logistic loss), and by every user alone, a Bradley-Terry model each whose ridge is
 the best of a few on a held-out fifth of the training comparisons. Comparisons are increased by factors of sqrt(2) and
 interpolated in between.
@@ -38,10 +38,6 @@ Method = Callable[[rather.World], Any]
 
 def crowd(world: rather.World) -> Any:
     return scores_of(rather.AltSVM(n_threads=1).fit(world.comparisons))
-
-
-def tuned_crowd(world: rather.World) -> Any:
-    return scores_of(rather.AltSVM(reg="cv", n_threads=1).fit(world.comparisons))
 
 
 def convex(world: rather.World) -> Any:
@@ -88,7 +84,7 @@ def needed(method: Method, n_users: int, first: float, seed: int) -> float:
 
 def measure(seed: int) -> Iterator[common.Row]:
     guess = {n: 10 * RANK * (1 + N_ITEMS / n) for n in CROWDS}
-    crowds = [("AltSVM", crowd, CROWDS), ("AltSVM cv", tuned_crowd, CROWDS), ("Convex", convex, CONVEX_CROWDS)]
+    crowds = [("AltSVM", crowd, CROWDS), ("Convex", convex, CONVEX_CROWDS)]
     for name, method, sizes in [*crowds, ("alone", alone, (LONERS,))]:
         for n_users in sizes:
             yield {"method": name, "n_users": n_users, "per_user": needed(method, n_users, guess[n_users], seed)}
@@ -96,11 +92,7 @@ def measure(seed: int) -> Iterator[common.Row]:
 
 def draw(rows: list[common.Row]) -> None:
     figure, panel = common.axes()
-    labels = {
-        "AltSVM": "together: AltSVM",
-        "AltSVM cv": 'together: AltSVM(reg="cv")',
-        "Convex": "together: the convex program, lam known",
-    }
+    labels = {"AltSVM": "together: AltSVM", "Convex": "together: the convex program, lam known"}
     for (name, label), colour in zip(labels.items(), common.COLOURS, strict=False):
         at = sorted({row["n_users"] for row in rows if row["method"] == name})
         got = np.array([common.mean(rows, "per_user", method=name, n_users=n) for n in at])
@@ -113,7 +105,7 @@ def draw(rows: list[common.Row]) -> None:
     for name in labels:
         constant, off = fitted(rows, name)
         print(f"{name}: c = {constant:.1f} of c r (1 + items / users), typically {off:.2f}-fold off it")
-    constant, _ = fitted(rows, "AltSVM cv")
+    constant, _ = fitted(rows, "AltSVM")
     label = f"{constant:.1f} r (1 + items / users)"
     panel.plot(users, constant * RANK * (1 + N_ITEMS / users), ":", color="black", label=label)
     panel.set(xscale="log", yscale="log", xlabel="users", ylabel=f"comparisons per user for {TARGET} of the attainable")
