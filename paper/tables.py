@@ -67,10 +67,10 @@ def main(
     threads = getattr(options, "threads", None)
     chosen = {"method": getattr(options, "only", None), "threads": threads if counts else None}
     with measuring.told(name):
-        there = () if options.draw else data if options.take else present(data)
+        sets = () if options.draw else options.data or (data if options.take else present(data))
         wanted = [
             (Cell(cell.at, partial(_with_threads, None if counts else threads, cell.measure)), seed)
-            for one in options.data or there
+            for one in sets
             for seed in range(options.seeds)
             for cell in cells(one, seed)
             if all(among is None or cell.at[column] in among for column, among in chosen.items())
