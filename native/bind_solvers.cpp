@@ -69,45 +69,36 @@ Report user_step_(const State& state, int loss, float delta, const In<float>& p,
   }));
 }
 
-// All users together; or, below, all items.
-Report joint_user_step_(const State& state, int loss, float delta, const In<float>& shape, float reg,
-                        const FeaturePrior* prior, const In<float>& V, const InOut<float>& U, std::int64_t rank,
-                        double loss_before, int cg_steps, double cg_tol, Threads n_threads) {
+// All rows X of one side together; the other side's are `other`.
+template <bool kUsers>
+Report joint_step_(const State& state, int loss, float delta, const In<float>& shape, float reg, float bias_reg,
+                   const FeaturePrior* prior, const In<float>& other, const InOut<float>& X, std::int64_t rank,
+                   double loss_before, int cg_steps, double cg_tol, int n_threads) {
   const Store& s = state.s;
-  auto u = rows(U, s.n_users, "U");
-  auto v = rows(V, s.n_items, "V", u.ld);
-  Ridges ridges{sized(shape, s.n_users, "shape"),
-                s.n_users,
-                between(rank, 0, u.ld - 1, "rank"),
-                u.ld,
-                reg,
-                0,
-                prior ? &prior->of(s.n_users, "prior") : nullptr,
-                false};
+  const std::int64_t n = kUsers ? s.n_users : s.n_items, n_other = kUsers ? s.n_items : s.n_users;
+  auto x = rows(X, n, kUsers ? "U" : "V");
+  Side<kUsers> side{s, rows(other, n_other, kUsers ? "V" : "U", x.ld).data};
+  const float* shapes = sized(shape, n, "shape");
+  between(rank, 0, x.ld - 1, "rank");
+  Ridges ridges{shapes, n, rank, x.ld, reg, bias_reg, prior ? &prior->of(n, "prior") : nullptr, !kUsers};
   StepOptions options{1, cg_steps, cg_tol, 0, n_threads};
   return reported(with_loss_of(s, loss, delta, [&](auto kind) {
-    return joint_step(kind, UserRows{s, v.data}, ridges, u.data, loss_before, state.z, room(state), options);
+    return joint_step(kind, side, ridges, x.data, loss_before, state.z, room(state), options);
   }));
+}
+
+Report joint_user_step_(const State& state, int loss, float delta, const In<float>& shape, float reg,
+                        const FeaturePrior& prior, const In<float>& V, const InOut<float>& U, std::int64_t rank,
+                        double loss_before, int cg_steps, double cg_tol, Threads n_threads) {
+  return joint_step_<true>(state, loss, delta, shape, reg, 0, &prior, V, U, rank, loss_before, cg_steps, cg_tol,
+                           n_threads);
 }
 
 Report item_step_(const State& state, int loss, float delta, const In<float>& shape, float reg, float bias_reg,
                   const FeaturePrior* prior, const In<float>& U, const InOut<float>& V, std::int64_t rank,
                   double loss_before, int cg_steps, double cg_tol, Threads n_threads) {
-  const Store& s = state.s;
-  auto v = rows(V, s.n_items, "V");
-  auto u = rows(U, s.n_users, "U", v.ld);
-  Ridges ridges{sized(shape, s.n_items, "shape"),
-                s.n_items,
-                between(rank, 0, v.ld - 1, "rank"),
-                v.ld,
-                reg,
-                bias_reg,
-                prior ? &prior->of(s.n_items, "prior") : nullptr,
-                true};
-  StepOptions options{1, cg_steps, cg_tol, 0, n_threads};
-  return reported(with_loss_of(s, loss, delta, [&](auto kind) {
-    return joint_step(kind, ItemRows{s, u.data}, ridges, v.data, loss_before, state.z, room(state), options);
-  }));
+  return joint_step_<false>(state, loss, delta, shape, reg, bias_reg, prior, U, V, rank, loss_before, cg_steps, cg_tol,
+                            n_threads);
 }
 
 double evaluate_(const State& state, int loss, float delta, Threads n_threads) {
@@ -261,8 +252,8 @@ void bind_solvers(nb::module_& m) {
            "store"_a, "m"_a, "c"_a, "d"_a, "weight"_a, "offset"_a.none() = nb::none(), nb::keep_alive<1, 2>());
   m.def("user_step", &user_step_, "state"_a, "loss"_a, "delta"_a, "p"_a, "centre"_a.none(), "V"_a, "U"_a, "rank"_a,
         "newton_steps"_a, "cg_steps"_a, "cg_tol"_a, "grad_tol"_a, "n_threads"_a, Release());
-  m.def("joint_user_step", &joint_user_step_, "state"_a, "loss"_a, "delta"_a, "shape"_a, "reg"_a, "prior"_a.none(),
-        "V"_a, "U"_a, "rank"_a, "loss_before"_a, "cg_steps"_a, "cg_tol"_a, "n_threads"_a, Release());
+  m.def("joint_user_step", &joint_user_step_, "state"_a, "loss"_a, "delta"_a, "shape"_a, "reg"_a, "prior"_a, "V"_a,
+        "U"_a, "rank"_a, "loss_before"_a, "cg_steps"_a, "cg_tol"_a, "n_threads"_a, Release());
   m.def("item_step", &item_step_, "state"_a, "loss"_a, "delta"_a, "shape"_a, "reg"_a, "bias_reg"_a, "prior"_a.none(),
         "U"_a, "V"_a, "rank"_a, "loss_before"_a, "cg_steps"_a, "cg_tol"_a, "n_threads"_a, Release());
   m.def("evaluate", &evaluate_, "state"_a, "loss"_a, "delta"_a, "n_threads"_a, Release());

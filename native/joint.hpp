@@ -43,23 +43,29 @@ struct Ridges {
   }
 };
 
-// The items: their rows meet those of the users who compared them.
-struct ItemRows {
+// The rows of one side, users or items, and how they meet those of the other: the passes over the data that are of both.
+template <bool kUsers>
+struct Side {
   const Store& s;
-  const float* other;  // U
+  const float* other;  // V where these are the users, else U
 
-  std::int64_t n() const { return s.n_items; }
-  std::int64_t n_other() const { return s.n_users; }
+  std::int64_t n() const { return kUsers ? s.n_users : s.n_items; }
+  std::int64_t n_other() const { return kUsers ? s.n_items : s.n_users; }
+
+  // U and V where rows P are those of this side
+  const float* U(const float* P) const { return kUsers ? P : other; }
+  const float* V(const float* P) const { return kUsers ? other : P; }
+
   void products(const float* coefficient, std::int64_t ld, float* out, int n_threads) const {
-    item_products(s, coefficient, other, ld, out, n_threads);
+    (kUsers ? user_products : item_products)(s, coefficient, other, ld, out, n_threads);
   }
   void sums(const float* x, float* mine, float* theirs, int n_threads) const {
-    user_sums(s, x, theirs, n_threads);
-    item_sums(s, x, mine, n_threads);
+    user_sums(s, x, kUsers ? mine : theirs, n_threads);
+    item_sums(s, x, kUsers ? theirs : mine, n_threads);
   }
   // x <- the scores of rows P
   void scores(const float* P, std::int64_t ld, float* x, int n_threads) const {
-    rather::scores(s, other, P, ld, x, n_threads);
+    rather::scores(s, U(P), V(P), ld, x, n_threads);
   }
   // out <- the Hessian of the loss times P; h is room for numbers over the entries.
   template <class Loss>
@@ -68,46 +74,18 @@ struct ItemRows {
     for_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
       Scratch& w = work[thread];
       for (std::int64_t i = first; i < last; ++i) {
-        const std::int64_t e = s.start[i];
-        dots(P, s.item.data() + e, s.entries(i), ld, other + i * ld, w.x.data());
-        curve(loss, s, i, z, w);
-        std::copy_n(w.h.data(), s.entries(i), h + e);
-      }
-    });
-    products(h, ld, out, n_threads);
-  }
-};
-
-// The users: theirs meet those of the items they compared.
-struct UserRows {
-  const Store& s;
-  const float* other;  // V
-
-  std::int64_t n() const { return s.n_users; }
-  std::int64_t n_other() const { return s.n_items; }
-  void products(const float* coefficient, std::int64_t ld, float* out, int n_threads) const {
-    user_products(s, coefficient, other, ld, out, n_threads);
-  }
-  void sums(const float* x, float* mine, float* theirs, int n_threads) const {
-    user_sums(s, x, mine, n_threads);
-    item_sums(s, x, theirs, n_threads);
-  }
-  void scores(const float* P, std::int64_t ld, float* x, int n_threads) const {
-    rather::scores(s, P, other, ld, x, n_threads);
-  }
-  template <class Loss>
-  void curvature(const Loss& loss, const Scalars& z, const float* P, std::int64_t ld, float*, float* out,
-                 Scratches& work, int n_threads) const {
-    for_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
-      Scratch& w = work[thread];
-      for (std::int64_t i = first; i < last; ++i) {
         const std::int32_t* items = s.item.data() + s.start[i];
-        dots(other, items, s.entries(i), ld, P + i * ld, w.x.data());
+        dots(V(P), items, s.entries(i), ld, U(P) + i * ld, w.x.data());
         curve(loss, s, i, z, w);
-        std::fill_n(out + i * ld, ld, 0.0f);
-        combine(other, items, w.h.data(), s.entries(i), ld, out + i * ld);
+        if constexpr (kUsers) {
+          std::fill_n(out + i * ld, ld, 0.0f);
+          combine(other, items, w.h.data(), s.entries(i), ld, out + i * ld);
+        } else {
+          std::copy_n(w.h.data(), s.entries(i), h + s.start[i]);
+        }
       }
     });
+    if constexpr (!kUsers) products(h, ld, out, n_threads);
   }
 };
 
@@ -202,8 +180,8 @@ class Form {
 
 // On entry z holds the scalars at X and the other factor, and loss_before their loss; on return those at the new X. `over`
 // is room for numbers over the entries: curvatures, then the step's scores.
-template <class Loss, class Side>
-StepReport joint_step(const Loss& loss, const Side& side, const Ridges& ridges, float* X, double loss_before,
+template <class Loss, bool kUsers>
+StepReport joint_step(const Loss& loss, const Side<kUsers>& side, const Ridges& ridges, float* X, double loss_before,
                       const Scalars& z, float* over, const StepOptions& options) {
   constexpr std::int64_t kEntries = 1 << 14, kRows = Form::kRows;  // chunks
   const Store& s = side.s;
