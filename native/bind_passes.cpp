@@ -51,11 +51,16 @@ void bind_passes(nb::module_& m) {
       "out"_a, "by_row"_a.none(), "by_column"_a, "n_threads"_a, Release());
   m.def(
       "square_sum",
-      [](const In<float>& x, Threads n_threads) {
-        const std::int64_t n = size_of(x, "x");
-        return square_sum(sized(x, n, "x"), n, n_threads);
+      [](const Store& s, const In<float>& x, Threads n_threads) {
+        return square_sum(s, sized(x, s.n_entries(), "x"), n_threads);
       },
-      "x"_a, "n_threads"_a, Release());
+      "store"_a, "x"_a, "n_threads"_a, Release());
+  m.def(
+      "sum_users",
+      [](const Store& s, const In<double>& x, Threads n_threads) {
+        return sum_users(s, sized(x, s.n_users, "x"), n_threads);
+      },
+      "store"_a, "x"_a, "n_threads"_a, Release());
   m.def(
       "copy_within",
       [](const In<float>& x, const InOut<float>& out, float largest, Threads n_threads) {
@@ -84,8 +89,8 @@ void bind_passes(nb::module_& m) {
       },
       "store"_a, "coefficient"_a, "left"_a, "right"_a, "columns"_a, "iterations"_a, "n_threads"_a, Release());
   nb::class_<FeaturePrior>(m, "Prior")
-      .def(nb::init<In<float>, std::int64_t, In<float>, double, Threads>(), "features"_a, "k"_a, "weight"_a,
-           "strength"_a, "n_threads"_a)
+      .def(nb::init<In<float>, std::int64_t, In<float>, double, Threads, const Store*>(), "features"_a, "k"_a,
+           "weight"_a, "strength"_a, "n_threads"_a, "store"_a.none() = nb::none())
       .def_prop_ro("ridge", [](const FeaturePrior& self) { return self.prior.lambda(); })
       .def(
           "regress",

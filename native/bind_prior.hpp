@@ -13,10 +13,12 @@ struct FeaturePrior {
   Rows<const float> f;
   Prior prior;
 
-  FeaturePrior(In<float> F, std::int64_t k, In<float> weight, double strength, Threads n_threads)
+  // Of the users of a store, if one is given.
+  FeaturePrior(In<float> F, std::int64_t k, In<float> weight, double strength, Threads n_threads, const Store* store)
       : features(F),
-        f(rows(F, kAny, "features")),
-        prior(f.data, f.ld, between(k, 1, f.ld, "k"), weights(weight, f.n), strength, n_threads) {}
+        f(rows(F, store ? store->n_users : kAny, "features")),
+        prior(f.data, f.ld, between(k, 1, f.ld, "k"), weights(weight, f.n), store ? store->users : Shards(f.n),
+              strength, n_threads) {}
 
   // Of so many rows, or it is refused by name.
   const Prior& of(std::int64_t n, const char* name) const {

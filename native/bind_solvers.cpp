@@ -80,7 +80,7 @@ Report joint_step_(const State& state, int loss, float delta, const In<float>& s
   Side<kUsers> side{s, rows(other, n_other, kUsers ? "V" : "U", x.ld).data};
   const float* shapes = sized(shape, n, "shape");
   between(rank, 0, x.ld - 1, "rank");
-  Ridges ridges{shapes, n, rank, x.ld, reg, bias_reg, prior ? &prior->of(n, "prior") : nullptr, !kUsers};
+  Ridges ridges{shapes, side.mine(), rank, x.ld, reg, bias_reg, prior ? &prior->of(n, "prior") : nullptr, !kUsers};
   StepOptions options{1, cg_steps, cg_tol, 0, n_threads};
   return reported(with_loss_of(s, loss, delta, [&](auto kind) {
     return joint_step(kind, side, ridges, x.data, loss_before, state.z, room(state), options);

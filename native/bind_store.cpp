@@ -33,6 +33,39 @@ Store from_pairs(std::int32_t n_users, std::int32_t n_items, const In<std::int32
                           sized(weight, n, "weight"), sized(gap, n, "gap"), n_threads);
 }
 
+// Sums over processes as Python makes them: a function that replaces an array by its sum, in place.
+class PythonAcross : public Across {
+ public:
+  explicit PythonAcross(nb::callable sum) : sum_(std::move(sum)) {}
+  ~PythonAcross() override {
+    nb::gil_scoped_acquire hold;
+    sum_.reset();
+  }
+  void sum(float* x, std::int64_t n) const override { call(x, n); }
+  void sum(double* x, std::int64_t n) const override { call(x, n); }
+
+ private:
+  template <class T>
+  void call(T* x, std::int64_t n) const {
+    nb::gil_scoped_acquire hold;
+    nb::ndarray<nb::numpy, T, nb::ndim<1>> array(x, {static_cast<std::size_t>(n)}, nb::none());
+    sum_(nb::cast(array, nb::rv_policy::reference));
+  }
+  nb::callable sum_;
+};
+
+void in_shards_(Store& s, const In<std::int64_t>& start, std::int64_t first, std::optional<nb::callable> across,
+                Threads n_threads) {
+  const std::int64_t n = size_of(start, "start") - 1;
+  Starts users = starts(start, s.n_users, "start");
+  if (n < 1 || (n & (n - 1))) wrong("start", "is of " + std::to_string(n) + " shards", "be of a power of two");
+  std::shared_ptr<const Across> others;
+  if (across) others = std::make_shared<PythonAcross>(std::move(*across));
+  s.first_shard = at_least(first, 0, "first");
+  nb::gil_scoped_release release;
+  in_shards(s, Shards({users.data, users.data + n + 1}, std::move(others)), n_threads);
+}
+
 void clicks_against_unseen(const In<std::int64_t>& start, const In<std::int32_t>& clicked,
                            const In<std::int64_t>& seen_start, const In<std::int32_t>& seen, std::int32_t n_items,
                            std::int64_t per_user, std::uint64_t seed, const InOut<std::int32_t>& winner,
@@ -72,7 +105,27 @@ void bind_store(nb::module_& m) {
       .def_ro("n_comparisons", &Store::n_comparisons)
       .def_ro("by_level", &Store::by_level)
       .def_prop_ro("n_entries", &Store::n_entries)
+      .def_ro("first_shard", &Store::first_shard)
+      .def_prop_ro("shard_start",
+                   [](nb::handle self) { return view(nb::cast<const Store&>(self).users.start(), self); })
+      .def_ro("all_users", &Store::all_users)
+      .def_ro("all_entries", &Store::all_entries)
       .def_prop_ro("sweeps", &Sweep::any)
+      .def(
+          "across",
+          [](const Store& s, const InOut<double>& x) {
+            s.users.across(sized(x, size_of(x, "x"), "x"), size_of(x, "x"));
+          },
+          "x"_a, Release())
+      .def(
+          "in_shards_of",
+          [](Store& s, const Store& other, Threads n_threads) {
+            between(other.n_users, s.n_users, s.n_users, "other.n_users");
+            s.first_shard = other.first_shard;
+            in_shards(s, other.users, n_threads);
+          },
+          "other"_a, "n_threads"_a, Release())
+      .def("in_shards", &in_shards_, "start"_a, "first"_a, "across"_a.none(), "n_threads"_a)
       .def_prop_ro("start", [](nb::handle self) { return view(nb::cast<const Store&>(self).start, self); })
       .def_prop_ro("item_count", [](nb::handle self) { return view(nb::cast<const Store&>(self).item_count, self); })
       .def_prop_ro("item", [](nb::handle self) { return view(nb::cast<const Store&>(self).item, self); });

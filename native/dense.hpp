@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "aligned.hpp"
-#include "parallel.hpp"
 #include "rows.hpp"
+#include "shards.hpp"
 
 namespace rather {
 
@@ -65,12 +65,14 @@ inline std::int64_t padded(std::int64_t n) { return (n + kTileRows - 1) / kTileR
 
 }  // namespace detail
 
-// sum_i w_i a_i b_i^T over the rows of A (n x lda, the first l columns) and B (n x ldb, all of them): l x ldb numbers,
-// in chunks of rows added in order. No w: all ones.
-inline std::vector<double> cross(const float* A, std::int64_t lda, std::int64_t l, const float* B, std::int64_t ldb,
-                                 const float* w, std::int64_t n, int n_threads) {
+namespace detail {
+
+// total (l x ldb) <- sum_i w_i a_i b_i^T over n rows of A (n x lda, the first l columns) and B (n x ldb, all of them), in
+// chunks of rows added in order. No w: all ones.
+inline void cross(const float* A, std::int64_t lda, std::int64_t l, const float* B, std::int64_t ldb, const float* w,
+                  std::int64_t n, double* total, int n_threads) {
   const std::int64_t size = std::max<std::int64_t>(64, (n + 63) / 64), n_chunks = (n + size - 1) / size;
-  const std::int64_t wide = detail::padded(l), part_size = wide * ldb;
+  const std::int64_t wide = padded(l), part_size = wide * ldb;
   Aligned<float> part(n_chunks * part_size, kUnfilled);
   for_chunks(n_threads, n_chunks, [&](int, std::int64_t chunk) {
     const std::int64_t first = chunk * size, rows = std::min(n, first + size) - first;
@@ -79,36 +81,49 @@ inline std::vector<double> cross(const float* A, std::int64_t lda, std::int64_t 
       const float *a = A + (first + i) * lda, scale = w ? w[first + i] : 1.0f;
       for (std::int64_t k = 0; k < l; ++k) left[i * wide + k] = scale * a[k];
     }
-    for (std::int64_t a = 0; a < wide; a += detail::kTileRows)
-      detail::tiles(left.data() + a, wide, 1, rows, B + first * ldb, ldb, part.data() + chunk * part_size + a * ldb,
-                    ldb, detail::kTileRows);
+    for (std::int64_t a = 0; a < wide; a += kTileRows)
+      tiles(left.data() + a, wide, 1, rows, B + first * ldb, ldb, part.data() + chunk * part_size + a * ldb, ldb,
+            kTileRows);
   });
-  std::vector<double> total(l * ldb, 0.0);
+  std::fill_n(total, l * ldb, 0.0);
   for_ranges(n_threads, l, 8, [&](int, std::int64_t from, std::int64_t to) {
     for (std::int64_t chunk = 0; chunk < n_chunks; ++chunk) {
       const float* one = part.data() + chunk * part_size;
       for (std::int64_t k = from * ldb; k < to * ldb; ++k) total[k] += one[k];
     }
   });
+}
+
+}  // namespace detail
+
+// sum_i w_i a_i b_i^T over the rows of A (the first l columns) and B (all of them): l x ldb numbers. No w: all ones.
+inline std::vector<double> cross(const float* A, std::int64_t lda, std::int64_t l, const float* B, std::int64_t ldb,
+                                 const float* w, const Shards& rows, int n_threads) {
+  std::vector<double> total(l * ldb);
+  rows.sum_arrays(total.data(), l * ldb, n_threads, [&](std::int64_t shard, double* to) {
+    const std::int64_t first = rows.first(shard);
+    detail::cross(A + first * lda, lda, l, B + first * ldb, ldb, w ? w + first : nullptr, rows.size(shard), to,
+                  n_threads);
+  });
   return total;
 }
 
-// A^T A for the first l columns of A (n x ld), weighted by w if given.
-inline Small gram(const float* A, std::int64_t n, std::int64_t ld, std::int64_t l, int n_threads,
+// A^T A for the first l columns of A (rows of ld floats), weighted by w if given.
+inline Small gram(const float* A, const Shards& rows, std::int64_t ld, std::int64_t l, int n_threads,
                   const float* w = nullptr) {
-  std::vector<double> all = cross(A, ld, l, A, ld, w, n, n_threads);
+  std::vector<double> all = cross(A, ld, l, A, ld, w, rows, n_threads);
   Small G(l);
   for (std::int64_t a = 0; a < l; ++a) std::copy_n(&all[a * ld], l, G.row(a));
   return G;
 }
 
-// Rows of A R, a few at a time: calls each(i, row i of the product), where A has l columns of interest (n x lda) and R
-// is l x ldb, and returns the sum of what that returns. `each` may overwrite the row it is given, and row i of A.
+// Rows of A R, a few at a time: calls each(i, row i of the product), where A has l columns of interest (rows of lda) and
+// R is l x ldb, and returns the sum of what that returns. `each` may overwrite the row it is given, and row i of A.
 template <class Each>
-double multiply_each(const float* A, std::int64_t lda, std::int64_t l, const float* R, std::int64_t ldb, std::int64_t n,
-                     int n_threads, Each&& each) {
+double multiply_each(const float* A, std::int64_t lda, std::int64_t l, const float* R, std::int64_t ldb,
+                     const Shards& rows_of_A, int n_threads, Each&& each) {
   using detail::kTileRows;
-  return sum_ranges(n_threads, n, 64, [&](int, std::int64_t first, std::int64_t last) {
+  return rows_of_A.sum(n_threads, 64, [&](int, std::int64_t first, std::int64_t last) {
     Aligned<float> left(kTileRows * l), out(kTileRows * ldb);
     double total = 0;
     for (std::int64_t i = first; i < last; i += kTileRows) {
@@ -124,7 +139,7 @@ double multiply_each(const float* A, std::int64_t lda, std::int64_t l, const flo
 // out (n x ldb) <- A R
 inline void multiply(const float* A, std::int64_t lda, std::int64_t l, const float* R, std::int64_t ldb, float* out,
                      std::int64_t n, int n_threads) {
-  multiply_each(A, lda, l, R, ldb, n, n_threads, [&](std::int64_t i, const float* row) {
+  multiply_each(A, lda, l, R, ldb, Shards(n), n_threads, [&](std::int64_t i, const float* row) {
     std::copy_n(row, ldb, out + i * ldb);
     return 0.0;
   });
@@ -194,7 +209,7 @@ inline Small inverse(Small G) {
 // second pass repairs what single precision lost in the first.
 inline void orthonormalise(float* A, std::int64_t n, std::int64_t ld, std::int64_t l, int n_threads, int passes = 2) {
   for (int pass = 0; pass < passes; ++pass) {
-    Small G = gram(A, n, ld, l, n_threads);
+    Small G = gram(A, Shards(n), ld, l, n_threads);
     multiply_right(A, n, ld, inverse_root(G, 1e-6), n_threads);
   }
 }

@@ -28,7 +28,8 @@ namespace rather {
 // The ridges of a factor's rows: shape_n reg on the first `rank` columns of row n, shape_n bias_reg on the next one.
 struct Ridges {
   const float* shape;
-  std::int64_t n, rank, ld;
+  const Shards& rows;
+  std::int64_t rank, ld;
   float reg, bias_reg;
   const Prior* prior;  // null: no prior means
   bool bias_moves;     // else the column after the first `rank` is fixed
@@ -49,8 +50,10 @@ struct Side {
   const Store& s;
   const float* other;  // V where these are the users, else U
 
-  std::int64_t n() const { return kUsers ? s.n_users : s.n_items; }
-  std::int64_t n_other() const { return kUsers ? s.n_items : s.n_users; }
+  const Shards items{s.n_items};
+
+  const Shards& mine() const { return kUsers ? s.users : items; }
+  const Shards& theirs() const { return kUsers ? items : s.users; }
 
   // U and V where rows P are those of this side
   const float* U(const float* P) const { return kUsers ? P : other; }
@@ -113,7 +116,7 @@ class Form {
       return each(n, static_cast<const float*>(mean));
     };
     if (!r_.prior)
-      return sum_ranges(n_threads_, r_.n, kRows, [&](int, std::int64_t first, std::int64_t last) {
+      return r_.rows.sum(n_threads_, kRows, [&](int, std::int64_t first, std::int64_t last) {
         Aligned<float> none(ld);
         double total = 0;
         for (std::int64_t n = first; n < last; ++n) {
@@ -130,8 +133,8 @@ class Form {
   void precondition(std::vector<float> h, std::vector<float> g) {
     h_ = std::move(h), g_ = std::move(g);
     if (!r_.prior) return;
-    std::vector<float> w(r_.n);
-    for_ranges(n_threads_, r_.n, kRows, [&](int, std::int64_t first, std::int64_t last) {
+    std::vector<float> w(r_.rows.n());
+    for_ranges(n_threads_, r_.rows.n(), kRows, [&](int, std::int64_t first, std::int64_t last) {
       for (std::int64_t n = first; n < last; ++n) {
         const Lanes h = splat(h_[n]), own = splat(r_.shape[n] * r_.reg);
         Lanes share{};  // over the columns of the factor; the padding, and the bias, count for 0
@@ -149,15 +152,16 @@ class Form {
   double solve(const float* residual, float* out) {
     const std::int64_t ld = r_.ld;
     const float *g = g_.data(), *reg = reg_.data();
-    double total = sum_ranges(n_threads_, r_.n, kRows, [&](int, std::int64_t first, std::int64_t last) {
+    auto divide = [&](int, std::int64_t first, std::int64_t last) {
       for (std::int64_t n = first; n < last; ++n) {
         const Lanes h = splat(h_[n]), shape = splat(r_.shape[n]);
         for (std::int64_t c = 0; c < ld; c += kLanes)
           store(out + n * ld + c, load(residual + n * ld + c) / (h * load(g + c) + shape * load(reg + c)));
       }
-      return r_.prior ? 0.0 : inner(residual + first * ld, out + first * ld, (last - first) * ld);
-    });
-    if (!r_.prior) return total;
+      return inner(residual + first * ld, out + first * ld, (last - first) * ld);
+    };
+    if (!r_.prior) return r_.rows.sum(n_threads_, kRows, divide);
+    for_ranges(n_threads_, r_.rows.n(), kRows, divide);
     std::vector<float> sums = r_.prior->sums(out, ld, n_threads_);
     r_.prior->coefficients(sums, ld, C_.data(), n_threads_, &S_);
     return r_.prior->for_means(C_.data(), ld, n_threads_, [&](std::int64_t n, const float* mean) {
@@ -185,18 +189,14 @@ StepReport joint_step(const Loss& loss, const Side<kUsers>& side, const Ridges& 
                       const Scalars& z, float* over, const StepOptions& options) {
   constexpr std::int64_t kEntries = 1 << 14, kRows = Form::kRows;  // chunks
   const Store& s = side.s;
-  const std::int64_t ld = ridges.ld, size = ridges.n * ld;
+  const std::int64_t ld = ridges.ld, size = ridges.rows.n() * ld;
   const int n_threads = options.n_threads;
   Scratches work(s, kRowPad, false, n_threads);
   Form form(ridges, n_threads);
   Aligned<float> residual(size, kUnfilled), p(size, kUnfilled), Hp(size, kUnfilled), step(size, kUnfilled);
   auto over_rows = [&](auto&& body) {
-    return sum_ranges(n_threads, ridges.n, kRows,
-                      [&](int, std::int64_t first, std::int64_t last) { return body(first * ld, last * ld); });
-  };
-  auto over_entries = [&](auto&& body) {
-    return sum_ranges(n_threads, s.n_entries(), kEntries,
-                      [&](int, std::int64_t first, std::int64_t last) { return body(first, last); });
+    for_ranges(n_threads, ridges.rows.n(), kRows,
+               [&](int, std::int64_t first, std::int64_t last) { body(first * ld, last * ld); });
   };
 
   // residual = -gradient; twice the ridges' part of the objective comes with it
@@ -209,9 +209,9 @@ StepReport joint_step(const Loss& loss, const Side<kUsers>& side, const Ridges& 
   });
   StepReport report{loss_before, 0, constant};
   {
-    std::vector<float> mine(side.n()), theirs(side.n_other());
+    std::vector<float> mine(side.mine().n()), theirs(side.theirs().n());
     side.sums(z.d, mine.data(), theirs.data(), n_threads);
-    form.precondition(std::move(mine), mean_squares(side.other, ld, theirs, n_threads));
+    form.precondition(std::move(mine), mean_squares(side.other, ld, theirs, side.theirs(), n_threads));
   }
   double rz = form.solve(residual.data(), p.data());
   if (!(rz > 0)) return report;
@@ -234,7 +234,6 @@ StepReport joint_step(const Loss& loss, const Side<kUsers>& side, const Ridges& 
         step[k] = (cg ? step[k] : 0.0f) + alpha * p[k];
         residual[k] -= alpha * Hp[k];
       }
-      return 0.0;
     });
     if (cg + 1 == options.cg_steps) break;
     const double next_rz = form.solve(residual.data(), Hp.data());
@@ -242,7 +241,6 @@ StepReport joint_step(const Loss& loss, const Side<kUsers>& side, const Ridges& 
     const float beta = static_cast<float>(next_rz / rz);
     over_rows([&](std::int64_t first, std::int64_t last) {
       for (std::int64_t k = first; k < last; ++k) p[k] = Hp[k] + beta * p[k];
-      return 0.0;
     });
     rz = next_rz;
   }
@@ -253,16 +251,16 @@ StepReport joint_step(const Loss& loss, const Side<kUsers>& side, const Ridges& 
   // more than the loss's is theirs.
   const float* dm = over;
   side.scores(step.data(), ld, over, n_threads);
-  const double linear = slope - over_entries([&](std::int64_t first, std::int64_t last) {
-                          return inner(z.c + first, dm + first, last - first);
-                        });
+  const double linear =
+      slope - s.entry_shards.sum(n_threads, kEntries, [&](int, std::int64_t first, std::int64_t last) {
+        return inner(z.c + first, dm + first, last - first);
+      });
   const double quadratic = 0.5 * form.product(step.data(), [&](std::int64_t n, const float* pull) {
     return inner(step.data() + n * ld, pull, ld);
   });
   auto move = [&](double by) {
-    over_entries([&](std::int64_t first, std::int64_t last) {
+    for_ranges(n_threads, s.n_entries(), kEntries, [&](int, std::int64_t first, std::int64_t last) {
       for (std::int64_t e = first; e < last; ++e) z.m[e] += static_cast<float>(by) * dm[e];
-      return 0.0;
     });
   };
   double t = 1;
@@ -271,7 +269,6 @@ StepReport joint_step(const Loss& loss, const Side<kUsers>& side, const Ridges& 
     if (value + ridge <= loss_before + constant + 1e-4 * t * slope) {
       over_rows([&](std::int64_t first, std::int64_t last) {
         for (std::int64_t k = first; k < last; ++k) X[k] += static_cast<float>(t) * step[k];
-        return 0.0;
       });
       report.loss = value, report.penalty = ridge;
       return report;

@@ -97,7 +97,7 @@ inline double regress_items(const Store& s, const float* y, const float* U, floa
         for (std::int64_t e = s.column_start[block * s.n_items + j]; e < s.column_start[block * s.n_items + j + 1];
              ++e) {
           users.push_back(s.column_user[e]);
-          values.push_back(y[s.start[block * s.user_block] + s.column_entry[e]]);
+          values.push_back(y[s.start[s.block_start[block]] + s.column_entry[e]]);
         }
       total += solve[thread](U, users.data(), values.data(), static_cast<std::int64_t>(users.size()), q[j], beta[j],
                              V + j * r.ld);

@@ -106,23 +106,24 @@ template <class Loss>
 StepReport user_step(const Loss& loss, const Store& s, const float* p, const float* centre, const float* V, float* U,
                      std::int64_t ld, std::int64_t free, const Scalars& z, const StepOptions& options) {
   Scratches work(s, ld, true, options.n_threads);
-  std::int64_t n_chunks = (s.n_users + kUserChunk - 1) / kUserChunk;
-  std::vector<StepReport> part(n_chunks);
-  for_chunks(options.n_threads, n_chunks, [&](int thread, std::int64_t chunk) {
+  std::vector<double> decrement(s.n_users), penalty(s.n_users);
+  StepReport total;
+  total.loss = s.users.sum(options.n_threads, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
     Scratch& w = work[thread];
-    std::int64_t last = std::min<std::int64_t>(s.n_users, (chunk + 1) * kUserChunk);
-    for (std::int64_t i = chunk * kUserChunk; i < last; ++i) {
+    double loss_here = 0;
+    for (std::int64_t i = first; i < last; ++i) {
       StepReport one =
           solve_user(loss, s, i, z, p[i], centre ? centre + i * ld : nullptr, V, ld, free, U + i * ld, options, w);
       std::copy_n(w.m.data(), s.entries(i), z.m + s.start[i]);
       std::copy_n(w.c.data(), s.entries(i), z.c + s.start[i]);
       std::copy_n(w.d.data(), s.entries(i), z.d + s.start[i]);
       if (z.order && UserLoss<Loss>::swept(s, i)) std::copy_n(w.order.data(), s.entries(i), z.order + s.start[i]);
-      part[chunk] += one;
+      loss_here += one.loss, decrement[i] = one.decrement, penalty[i] = one.penalty;
     }
+    return loss_here;
   });
-  StepReport total;
-  for (const StepReport& one : part) total += one;
+  total.decrement = sum_users(s, decrement.data(), options.n_threads);
+  total.penalty = sum_users(s, penalty.data(), options.n_threads);
   return total;
 }
 

@@ -151,7 +151,7 @@ inline void scores(const Store& s, const float* U, const float* V, std::int64_t 
 template <class Loss>
 double evaluate(const Loss& loss, const Store& s, const Scalars& z, int n_threads) {
   Scratches work(s, kRowPad, false, n_threads);
-  return sum_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
+  return s.users.sum(n_threads, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
     Scratch& w = work[thread];
     double total = 0;
     for (std::int64_t i = first; i < last; ++i) {
@@ -162,6 +162,15 @@ double evaluate(const Loss& loss, const Store& s, const Scalars& z, int n_thread
       std::copy_n(w.c.data(), n, z.c + e);
       std::copy_n(w.d.data(), n, z.d + e);
     }
+    return total;
+  });
+}
+
+// The sum of a number for every user.
+inline double sum_users(const Store& s, const double* x, int n_threads) {
+  return s.users.sum(n_threads, 1 << 12, [&](int, std::int64_t first, std::int64_t last) {
+    double total = 0;
+    for (std::int64_t i = first; i < last; ++i) total += x[i];
     return total;
   });
 }
@@ -178,7 +187,7 @@ void curve(const Loss& loss, const Store& s, std::int64_t i, const Scalars& z, S
 template <class Loss>
 double slope_along(const Loss& loss, const Store& s, const Scalars& z, const float* x, float t, int n_threads) {
   Scratches work(s, kRowPad, false, n_threads);
-  return sum_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
+  return s.users.sum(n_threads, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
     Scratch& w = work[thread];
     double total = 0;
     for (std::int64_t i = first; i < last; ++i) {
@@ -203,9 +212,9 @@ inline void scale_rows(float* A, std::int64_t n, std::int64_t ld, const float* b
   });
 }
 
-// The sum of the squares of n numbers.
-inline double square_sum(const float* x, std::int64_t n, int n_threads) {
-  return sum_ranges(n_threads, n, 1 << 14, [&](int, std::int64_t first, std::int64_t last) {
+// The sum of the squares of numbers over the entries.
+inline double square_sum(const Store& s, const float* x, int n_threads) {
+  return s.entry_shards.sum(n_threads, 1 << 14, [&](int, std::int64_t first, std::int64_t last) {
     return inner(x + first, x + first, last - first);
   });
 }
@@ -232,23 +241,23 @@ void pair_slopes(const Loss& loss, const Store& s, const Scalars& z, float* slop
   });
 }
 
-// Calls f(j, users, n, coefficients...) for the entries of every item, with the entries' numbers from each of the given
-// arrays. A thread has items of its own and goes through the blocks of users one by one: an item's entries come in the
-// order of users, so its sum is the same whichever thread forms it.
+// Calls f(j, users, n, coefficients...) for the entries of every item in a shard of users, with the entries' numbers from
+// each of the given arrays. A thread has items of its own and goes through the blocks of users one by one: an item's
+// entries come in the order of users, so its sum is the same whichever thread forms it.
 template <class F, class... Coefficients>
-void over_columns(const Store& s, int n_threads, F&& f, const Coefficients*... coefficient) {
+void over_columns(const Store& s, std::int64_t shard, int n_threads, F&& f, const Coefficients*... coefficient) {
   constexpr int kShares = 4;  // for each thread, of about as many entries each
   std::vector<std::int64_t> bound{0};
   std::int64_t n_shares = n_threads == 1 ? 1 : std::int64_t{kShares} * n_threads, reached = 0;
   for (std::int64_t j = 0; j < s.n_items; ++j) {
-    reached += s.item_count[j];
+    reached += s.held_count[j];
     if (reached * n_shares >= s.n_entries() * static_cast<std::int64_t>(bound.size())) bound.push_back(j + 1);
   }
   bound.back() = s.n_items;
   for_chunks(n_threads, static_cast<std::int64_t>(bound.size()) - 1, [&](int, std::int64_t share) {
     std::vector<float> buffer;
-    for (std::int64_t block = 0; block < s.n_blocks(); ++block) {
-      const std::int64_t base = s.start[block * s.user_block], *column = &s.column_start[block * s.n_items];
+    for (std::int64_t block = s.shard_block[shard]; block < s.shard_block[shard + 1]; ++block) {
+      const std::int64_t base = s.start[s.block_start[block]], *column = &s.column_start[block * s.n_items];
       for (std::int64_t j = bound[share]; j < bound[share + 1]; ++j) {
         const std::int64_t begin = column[j], n = column[j + 1] - begin;
         if (n == 0) continue;
@@ -270,13 +279,15 @@ void over_columns(const Store& s, int n_threads, F&& f, const Coefficients*... c
 // out_j = sum over the users i that saw j of coefficient_ij A_i.
 inline void item_products(const Store& s, const float* coefficient, const float* A, std::int64_t ld, float* out,
                           int n_threads) {
-  std::fill_n(out, s.n_items * ld, 0.0f);
-  over_columns(
-      s, n_threads,
-      [&](std::int64_t j, const std::int32_t* users, std::int64_t n, const float* c) {
-        combine(A, users, c, n, ld, out + j * ld);
-      },
-      coefficient);
+  s.users.sum_arrays(out, s.n_items * ld, n_threads, [&](std::int64_t shard, float* to) {
+    std::fill_n(to, s.n_items * ld, 0.0f);
+    over_columns(
+        s, shard, n_threads,
+        [&](std::int64_t j, const std::int32_t* users, std::int64_t n, const float* c) {
+          combine(A, users, c, n, ld, to + j * ld);
+        },
+        coefficient);
+  });
 }
 
 // out_i = sum over the items j that i saw of coefficient_ij A_j.
@@ -312,34 +323,40 @@ inline void user_sums(const Store& s, const float* x, float* out, int n_threads)
 
 // The sum of every item's numbers.
 inline void item_sums(const Store& s, const float* x, float* out, int n_threads) {
-  std::vector<double> total(s.n_items, 0.0);
-  over_columns(
-      s, n_threads,
-      [&](std::int64_t j, const std::int32_t*, std::int64_t n, const float* column) {
-        for (std::int64_t k = 0; k < n; ++k) total[j] += column[k];
-      },
-      x);
+  std::vector<double> total(s.n_items);
+  s.users.sum_arrays(total.data(), s.n_items, n_threads, [&](std::int64_t shard, double* to) {
+    std::fill_n(to, s.n_items, 0.0);
+    over_columns(
+        s, shard, n_threads,
+        [&](std::int64_t j, const std::int32_t*, std::int64_t n, const float* column) {
+          for (std::int64_t k = 0; k < n; ++k) to[j] += column[k];
+        },
+        x);
+  });
   std::copy(total.begin(), total.end(), out);
 }
 
 // The mean squares of the columns of A (rows of ld floats), rows weighted.
 inline std::vector<float> mean_squares(const float* A, std::int64_t ld, const std::vector<float>& weight,
-                                       int n_threads) {
-  const std::int64_t n = static_cast<std::int64_t>(weight.size()), size = std::max<std::int64_t>(256, (n + 63) / 64);
-  Aligned<double> part((n + size - 1) / size * ld);
-  double all = 0;
-  for (float w : weight) all += w;
-  for_ranges(n_threads, n, size, [&](int, std::int64_t first, std::int64_t last) {
-    double* sums = part.data() + first / size * ld;
-    for (std::int64_t i = first; i < last; ++i)
-      for (std::int64_t c = 0; c < ld; ++c) sums[c] += weight[i] * (A[i * ld + c] * A[i * ld + c]);
+                                       const Shards& rows, int n_threads) {
+  std::vector<double> total(ld + 1);  // of the columns, and of the weights
+  rows.sum_arrays(total.data(), ld + 1, n_threads, [&](std::int64_t shard, double* to) {
+    const std::int64_t start = rows.first(shard), n = rows.size(shard),
+                       size = std::max<std::int64_t>(256, (n + 63) / 64);
+    Aligned<double> part((n + size - 1) / size * (ld + 1));
+    for_ranges(n_threads, n, size, [&](int, std::int64_t first, std::int64_t last) {
+      double* sums = part.data() + first / size * (ld + 1);
+      for (std::int64_t i = start + first; i < start + last; ++i) {
+        for (std::int64_t c = 0; c < ld; ++c) sums[c] += weight[i] * (A[i * ld + c] * A[i * ld + c]);
+        sums[ld] += weight[i];
+      }
+    });
+    std::fill_n(to, ld + 1, 0.0);
+    for (std::int64_t k = 0; k < n; k += size)
+      for (std::int64_t c = 0; c <= ld; ++c) to[c] += part[k / size * (ld + 1) + c];
   });
   std::vector<float> mean(ld, 0.0f);
-  for (std::int64_t c = 0; c < ld && all > 0; ++c) {
-    double total = 0;
-    for (std::int64_t k = 0; k < n; k += size) total += part[k / size * ld + c];
-    mean[c] = static_cast<float>(total / all);
-  }
+  for (std::int64_t c = 0; c < ld && total[ld] > 0; ++c) mean[c] = static_cast<float>(total[c] / total[ld]);
   return mean;
 }
 
@@ -353,13 +370,15 @@ inline void row_and_column_sums(const Store& s, const float* x, double* row_abso
         row_absolute[i] += std::abs(x[e]), row_square[i] += double{x[e]} * x[e];
     }
   });
-  std::fill_n(column_square, s.n_items, 0.0);
-  over_columns(
-      s, n_threads,
-      [&](std::int64_t j, const std::int32_t*, std::int64_t n, const float* column) {
-        column_square[j] += inner(column, column, n);
-      },
-      x);
+  s.users.sum_arrays(column_square, s.n_items, n_threads, [&](std::int64_t shard, double* to) {
+    std::fill_n(to, s.n_items, 0.0);
+    over_columns(
+        s, shard, n_threads,
+        [&](std::int64_t j, const std::int32_t*, std::int64_t n, const float* column) {
+          to[j] += inner(column, column, n);
+        },
+        x);
+  });
 }
 
 // Ridges of the item side: q_j for the first `free` columns of row j, beta_j for the bias column after them. The

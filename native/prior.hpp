@@ -17,10 +17,11 @@ namespace rather {
 
 class Prior {
  public:
-  // F: n rows of ldf floats of which the first k are features. It must outlive this.
-  Prior(const float* F, std::int64_t ldf, std::int64_t k, std::vector<float> weight, double strength, int n_threads)
-      : F_(F), ldf_(ldf), k_(k), weight_(std::move(weight)) {
-    Small G = gram(F_, n(), ldf_, k_, n_threads, weight_.data());
+  // F: rows of ldf floats of which the first k are features. It must outlive this.
+  Prior(const float* F, std::int64_t ldf, std::int64_t k, std::vector<float> weight, Shards rows, double strength,
+        int n_threads)
+      : F_(F), ldf_(ldf), k_(k), weight_(std::move(weight)), rows_(std::move(rows)) {
+    Small G = gram(F_, rows_, ldf_, k_, n_threads, weight_.data());
     double trace = 0;
     for (std::int64_t a = 0; a < k_; ++a) trace += G(a, a);
     lambda_ = std::max(strength * trace / static_cast<double>(k_), 1e-12);
@@ -29,19 +30,20 @@ class Prior {
 
   double lambda() const { return lambda_; }
   std::int64_t k() const { return k_; }
-  std::int64_t n() const { return static_cast<std::int64_t>(weight_.size()); }
+  std::int64_t n() const { return rows_.n(); }
+  const Shards& rows() const { return rows_; }
   const float* features() const { return F_; }
   std::int64_t ldf() const { return ldf_; }
 
   // F'WX: k x ld numbers.
   std::vector<float> sums(const float* X, std::int64_t ld, int n_threads) const {
-    std::vector<double> all = cross(F_, ldf_, k_, X, ld, weight_.data(), n(), n_threads);
+    std::vector<double> all = cross(F_, ldf_, k_, X, ld, weight_.data(), rows_, n_threads);
     return {all.begin(), all.end()};
   }
 
   // The inverse of F' diag(w) F + lambda, for other weights.
   std::vector<float> inverse_for(const std::vector<float>& w, int n_threads) const {
-    return inverted(gram(F_, n(), ldf_, k_, n_threads, w.data()));
+    return inverted(gram(F_, rows_, ldf_, k_, n_threads, w.data()));
   }
 
   // C (k x ld) from sums, by the inverse for the rows' own weights or one that is given.
@@ -53,7 +55,7 @@ class Prior {
   // Calls each(n, mean of row n) for the means F C, and returns the sum of what that returns.
   template <class Each>
   double for_means(const float* C, std::int64_t ld, int n_threads, Each&& each) const {
-    return multiply_each(F_, ldf_, k_, C, ld, n(), n_threads, each);
+    return multiply_each(F_, ldf_, k_, C, ld, rows_, n_threads, each);
   }
 
   // C (k x ld) and, if they are wanted, the means (n x ld) for rows X (n x ld).
@@ -72,6 +74,7 @@ class Prior {
   const float* F_;
   std::int64_t ldf_, k_;
   std::vector<float> weight_, inverse_;
+  Shards rows_;
   double lambda_ = 0;
 };
 
@@ -91,10 +94,11 @@ struct Expansion {
   std::int64_t size() const { return prior.n() + prior.k(); }
 
   void rows(const float* x, float* out, std::int64_t ld, int n_threads) const {
-    prior.for_means(x + n() * ld, ld, n_threads, [&](std::int64_t i, const float* mean) {
-      for (std::int64_t c = 0; c < ld; ++c)
-        out[i * ld + c] = inverse_root_lambda * mean[c] + inverse_root[i] * x[i * ld + c];
-      return 0.0;
+    multiply(prior.features(), prior.ldf(), prior.k(), x + n() * ld, ld, out, n(), n_threads);
+    for_ranges(n_threads, n(), 64, [&](int, std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i)
+        for (std::int64_t c = 0; c < ld; ++c)
+          out[i * ld + c] = inverse_root_lambda * out[i * ld + c] + inverse_root[i] * x[i * ld + c];
     });
   }
 
@@ -104,7 +108,8 @@ struct Expansion {
       for (std::int64_t i = first; i < last; ++i)
         for (std::int64_t c = 0; c < ld; ++c) x[i * ld + c] = inverse_root[i] * rows[i * ld + c];
     });
-    std::vector<double> shared = cross(prior.features(), prior.ldf(), prior.k(), rows, ld, nullptr, n(), n_threads);
+    std::vector<double> shared =
+        cross(prior.features(), prior.ldf(), prior.k(), rows, ld, nullptr, prior.rows(), n_threads);
     for (std::size_t c = 0; c < shared.size(); ++c)
       x[n() * ld + c] = inverse_root_lambda * static_cast<float>(shared[c]);
   }
@@ -119,7 +124,7 @@ inline std::vector<double> singular_expanded(const Store& s, const float* coeffi
   Aligned<float> x(users.size() * ld), y(items.size() * ld);
   std::copy_n(right, items.n() * ld, y.data());
   std::vector<double> values = singular(
-      users.size(), items.size(),
+      users.prior.rows(), users.prior.k(), items.size(),
       [&](const float* from, float* to) {
         items.rows(from, right, ld, n_threads);
         user_products(s, coefficient, right, ld, left, n_threads);

@@ -18,10 +18,6 @@ struct StepOptions {
 // is how much the quadratic model of the half says there was to gain.
 struct StepReport {
   double loss = 0, decrement = 0, penalty = 0;
-
-  void operator+=(const StepReport& other) {
-    loss += other.loss, decrement += other.decrement, penalty += other.penalty;
-  }
 };
 
 }  // namespace rather

@@ -8,6 +8,8 @@
 //             for it, the gap between their ratings
 //   columns   the transpose: the entries of each item, in blocks of consecutive users so that the rows of U and the
 //             scalars which a block touches stay in cache
+//   shards    users may be in shards, and those here only some of all (shards.hpp): sums over users are then over all,
+//             as are item_count, all_users and all_entries; everything else is of the users here
 #pragma once
 
 #include <algorithm>
@@ -17,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "parallel.hpp"
+#include "shards.hpp"
 
 namespace rather {
 
@@ -40,13 +42,18 @@ struct Store {
   std::vector<float> gap;     // empty: not known
 
   std::vector<std::int64_t> item_count;    // users who saw each item
-  std::int32_t user_block = 1;             // users in a block
+  std::vector<std::int64_t> held_count;    // those here
+  std::vector<std::int64_t> block_start;   // of users; every block is of one shard
+  std::vector<std::int64_t> shard_block;   // where the blocks of each shard start
   std::vector<std::int64_t> column_start;  // n_blocks * n_items + 1
   std::vector<std::int32_t> column_user;
   std::vector<std::uint32_t> column_entry;  // relative to the first entry of the block
 
+  Shards users{0}, entry_shards{0};
+  std::int64_t first_shard = 0, all_users = 0, all_entries = 0;
+
   std::int64_t n_entries() const { return static_cast<std::int64_t>(item.size()); }
-  std::int64_t n_blocks() const { return (std::int64_t{n_users} + user_block - 1) / user_block; }
+  std::int64_t n_blocks() const { return static_cast<std::int64_t>(block_start.size()) - 1; }
   std::int32_t entries(std::int64_t i) const { return static_cast<std::int32_t>(start[i + 1] - start[i]); }
 };
 
@@ -109,8 +116,7 @@ inline void build_columns(Store& s, int n_threads) {
   s.column_user.resize(s.item.size());
   s.column_entry.resize(s.item.size());
   for_ranges(n_threads, s.n_blocks(), 1, [&](int, std::int64_t block, std::int64_t) {
-    const std::int64_t first_user = block * s.user_block;
-    const std::int64_t last_user = std::min<std::int64_t>(s.n_users, first_user + s.user_block);
+    const std::int64_t first_user = s.block_start[block], last_user = s.block_start[block + 1];
     const std::int64_t first = s.start[first_user], last = s.start[last_user];
     std::vector<std::int64_t> next(s.n_items, 0);
     for (std::int64_t e = first; e < last; ++e) ++next[s.item[e]];
@@ -123,27 +129,56 @@ inline void build_columns(Store& s, int n_threads) {
         s.column_entry[place] = static_cast<std::uint32_t>(e - first);
       }
   });
-  s.item_count.assign(s.n_items, 0);
+  s.held_count.assign(s.n_items, 0);
   for (std::int64_t block = 0, cell = 0; block < s.n_blocks(); ++block)
     for (std::int64_t j = 0; j < s.n_items; ++j, ++cell)
-      s.item_count[j] += s.column_start[cell + 1] - s.column_start[cell];
+      s.held_count[j] += s.column_start[cell + 1] - s.column_start[cell];
 }
 
-inline void finish(Store& s, int n_threads) {
-  for (std::int64_t i = 0; i < s.n_users; ++i) s.longest = std::max(s.longest, s.entries(i));
+// Where the blocks of a shard of users end.
+inline void cut_blocks(Store& s, std::int64_t first_user, std::int64_t n_users) {
   // A block's scalars and rows of U (of typical length) fit in a core's cache, but a block is not worth its index where
   // it holds less than a few entries an item.
   constexpr std::int64_t kCache = 1 << 20, kRow = 256, kScalar = 4, kFew = 8;
-  std::int64_t most = std::max<std::int64_t>(1, s.n_entries() / (kFew * std::max(1, s.n_items)));
-  std::int64_t wanted = (kRow * s.n_users + kScalar * s.n_entries()) / kCache + 1;
-  std::int64_t n_blocks = std::min(most, wanted);
-  s.user_block = static_cast<std::int32_t>(std::max<std::int64_t>(1, (s.n_users + n_blocks - 1) / n_blocks));
-  for (std::int64_t b = 0; b < s.n_blocks(); ++b) {
-    std::int64_t end = std::min<std::int64_t>(s.n_users, (b + 1) * s.user_block);
-    if (s.start[end] - s.start[b * s.user_block] > std::int64_t{0xFFFFFFFF})
+  const std::int64_t n_entries = s.start[first_user + n_users] - s.start[first_user];
+  const std::int64_t most = std::max<std::int64_t>(1, n_entries / (kFew * std::max(1, s.n_items)));
+  const std::int64_t wanted = (kRow * n_users + kScalar * n_entries) / kCache + 1, n_blocks = std::min(most, wanted);
+  const std::int64_t size = std::max<std::int64_t>(1, (n_users + n_blocks - 1) / n_blocks);
+  for (std::int64_t i = 0; i < n_users; i += size) {
+    const std::int64_t begin = first_user + i, end = first_user + std::min(n_users, i + size);
+    if (s.start[end] - s.start[begin] > std::int64_t{0xFFFFFFFF})
       throw std::length_error("there are more than 4 billion (user, item) entries in a block of users");
+    s.block_start.push_back(end);
   }
-  build_columns(s, n_threads);
+}
+
+}  // namespace detail
+
+// Puts the users into shards, of which there are others elsewhere.
+inline void in_shards(Store& s, Shards users, int n_threads) {
+  s.entry_shards = users.of_parts(s.start);
+  s.block_start = {0};
+  s.shard_block = {0};
+  for (std::int64_t shard = 0; shard < users.count(); ++shard) {
+    detail::cut_blocks(s, users.first(shard), users.size(shard));
+    s.shard_block.push_back(s.n_blocks());
+  }
+  detail::build_columns(s, n_threads);
+  std::vector<double> all(s.held_count.begin(), s.held_count.end());  // whole numbers, so exact in any order
+  all.push_back(static_cast<double>(s.n_users));
+  all.push_back(static_cast<double>(s.n_entries()));
+  users.across(all.data(), static_cast<std::int64_t>(all.size()));
+  s.item_count.assign(all.begin(), all.end() - 2);
+  s.all_users = static_cast<std::int64_t>(all[s.n_items]);
+  s.all_entries = static_cast<std::int64_t>(all[s.n_items + 1]);
+  s.users = std::move(users);
+}
+
+namespace detail {
+
+inline void finish(Store& s, int n_threads) {
+  for (std::int64_t i = 0; i < s.n_users; ++i) s.longest = std::max(s.longest, s.entries(i));
+  in_shards(s, Shards(s.n_users), n_threads);
 }
 
 }  // namespace detail

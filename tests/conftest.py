@@ -1,7 +1,9 @@
 """Shared fixtures; puts reference.py and the paper's scripts on the path of the tests."""
 
 import os
+import shutil
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,38 @@ def data():
     if not folder or not Path(folder).is_dir():
         pytest.skip("set RATHER_DATA to the folder with the data sets")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A small Spark on this machine; a Spark Connect of its own where $SPARK_REMOTE is local[2]."""
+    pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'rather[spark]'")
+    if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
+        pytest.skip("there is no Java")
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # for the workers, which would take the first python3 there is
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    builder = SparkSession.builder.appName("rather")
+    if not os.environ.get("SPARK_REMOTE"):
+        builder = builder.master("local[2]")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # all is over before better code would pay
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Failed to set")  # again, when Spark Connect has already begun with it
+        session = builder.getOrCreate()
+    if not os.environ.get("SPARK_REMOTE"):
+        session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
 
 
 def _files(folder):

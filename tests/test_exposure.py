@@ -116,7 +116,7 @@ def test_convex_optimum_against_a_general_purpose_solver():
     comparisons = stars(n_users=12, n_items=10, per_user=5)
     model = Convex(reg=1.0, bias=2.0, exposure=True, tol=1e-4).fit(comparisons)
     made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons.source)
-    users, items = made.priors(scaled, 1)
+    users, items = made.priors(comparisons.source.store, scaled, 1)
 
     def kernel(prior, shape):
         f = prior.features[:, : prior.k].astype(float)
@@ -194,7 +194,7 @@ def test_newcomers_of_the_constrained_program():
     for rounds in (2, 3, 5):
         model = Convex(lam=0.5, exposure=True, max_iter=rounds).fit(comparisons)
         made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons.source)
-        prior = made.priors(scaled, 1)[0]
+        prior = made.priors(comparisons.source.store, scaled, 1)[0]
         np.testing.assert_allclose(model.prior_[1], prior.coefficients(model.U_)[:, : model.rank_], atol=1e-5)
 
 

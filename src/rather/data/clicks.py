@@ -169,6 +169,14 @@ class DrawnPairs(Clicked, Votes):
         return pairs.user.astype(np.int64) * self.n_items + pairs.winner
 
 
+def drawn(n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, popularity: Any) -> Ratings | Pairs:
+    """What the rule draws for some of all users, where so many of all have met each item."""
+    if rule.per_user is not None:
+        return _drawn_pairs(n_users, n_items, clicks, clicks, rule)
+    unseen = rule.unseen or usual_unseen(n_items)
+    return _drawn_levels(n_users, n_items, clicks, clicks, unseen, rule, popularity)
+
+
 def _drawn_pairs(n_users: int, n_items: int, clicks: Clicks, seen: Clicks, rule: ClickRule) -> Pairs:
     assert rule.per_user is not None
     n = n_users * rule.per_user

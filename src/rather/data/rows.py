@@ -23,6 +23,9 @@ class Ratings:
     item: Codes
     rating: npt.NDArray[np.float64]
 
+    def columns(self) -> list[Any]:
+        return [self.user, self.item, self.rating]
+
     def take(self, rows: Any) -> Ratings:
         return Ratings(self.user[rows], self.item[rows], self.rating[rows])
 

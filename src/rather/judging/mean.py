@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,15 @@ class Mean(float):
         w = np.ones(len(x)) if wholes is None else np.asarray(wholes, np.float64)
         if not len(x) or not w.sum() > 0:
             raise InputError("there is no mean of nothing: give one value at least")
-        made, n = cls(np.mean(x) if wholes is None else x.sum() / w.sum()), len(x)
-        spread = float(np.square(x - w * float(made)).sum())
-        made.standard_error = float(np.sqrt(spread * n / (n - 1)) / w.sum()) if n > 1 else float("nan")
-        made.n_users = n
+        part, whole = float(x.sum()), float(w.sum())
+        return cls.from_sums(part, whole, float(np.square(x - w * (part / whole)).sum()), len(x))
+
+    @classmethod
+    def from_sums(cls, part: float, whole: float, spread: float, n_users: int) -> Mean:
+        """The mean from sums over users: of their parts, of their wholes, and of (part - whole * mean)^2."""
+        made = cls(part / whole)
+        made.standard_error = math.sqrt(spread * n_users / (n_users - 1)) / whole if n_users > 1 else math.nan
+        made.n_users = n_users
         return made
 
     @classmethod

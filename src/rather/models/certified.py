@@ -44,7 +44,8 @@ class Posed:
         problem = Problem(
             self.source.store, rank=model.rank_, loss=self.loss, bias=self.bias, scales=self.scales,
             n_threads=(n_threads := threads(model.n_threads)),
-            priors=None if self.exposed is None else self.exposed.priors(self.scales, n_threads), around=self.around,
+            priors=None if self.exposed is None else self.exposed.priors(self.source.store, self.scales, n_threads),
+            around=self.around,
         )  # fmt: skip
         problem.set_reg(self.reg, self.bias_reg)
         problem.U[:], problem.V[:] = model.U_, model.V_

@@ -64,32 +64,39 @@ def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
                 f"{str(path)!r} holds a {str(about['class'])[:100]!r}, which is none of {', '.join(kinds)}; "
                 "if it is a class of your own, give it: load(path, YourClass)"
             )
-        kind = kinds[about["class"]]
-        names = set(kind._param_names()) - NOT_SAVED
-        model = kind(**{k: v for k, v in about["params"].items() if k in names})
-        threads(model.n_threads)
-        state = model._unfitted()
-        state.user_vocabulary_ = Vocabulary(_unpack_ids(tensors, "users", about["ids"]["users"]), "user")
-        state.item_vocabulary_ = Vocabulary(_unpack_ids(tensors, "items", about["ids"]["items"]), "item")
-        state.seen_ = tensors["seen_start"], tensors["seen_item"]
-        state._fitted_with = {name: value for name, value in model.get_params().items() if name != "callback"}
-        state._slope = Slope(_calibration(about["slope"]))
-        state.frame_kind_, state.names_, state._fitted_to = about["frame_kind"], about.get("names", {}), None
-        for name, value in about["fitted"].items():
-            setattr(state, name, value)
-        sound = _is_sound(state, about["fitted"]) and state._restore(tensors, about)
-        if sound and "comparisons" in about:
-            state._fitted_to = unpacked(
-                tensors, about["comparisons"], state.user_vocabulary_, state.item_vocabulary_,
-                frame_kind=state.frame_kind_, names=state.names_,
-            )  # fmt: skip
-            sound = 0 < about["fitted"].get("bias_reg_", 1.0) < LARGEST_RIDGE
+        ids = (_unpack_ids(tensors, name, about["ids"][name]) for name in ("users", "items"))
+        model = assembled(kinds[about["class"]], tensors, about, *ids)
     except FileError:
         raise
     except (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as e:
         raise FileError(f"the model file {str(path)!r} is damaged: {type(e).__name__}: {str(e)[:200]}") from e
-    if not sound:
+    if model is None:
         raise FileError(f"the model file {str(path)!r} is damaged: its parts do not fit together")
+    return model
+
+
+def assembled(kind: type[Any], tensors: dict[str, Any], about: dict[str, Any], users: Ids, items: Ids) -> Any:
+    """A fitted model from what a file holds of it; None if the parts do not fit together."""
+    names = set(kind._param_names()) - NOT_SAVED
+    model = kind(**{k: v for k, v in about["params"].items() if k in names})
+    threads(model.n_threads)
+    state = model._unfitted()
+    state.user_vocabulary_, state.item_vocabulary_ = Vocabulary(users, "user"), Vocabulary(items, "item")
+    state.seen_ = tensors["seen_start"], tensors["seen_item"]
+    state._fitted_with = {name: value for name, value in model.get_params().items() if name != "callback"}
+    state._slope = Slope(_calibration(about["slope"]))
+    state.frame_kind_, state.names_, state._fitted_to = about["frame_kind"], about.get("names", {}), None
+    for name, value in about["fitted"].items():
+        setattr(state, name, value)
+    sound = _is_sound(state, about["fitted"]) and state._restore(tensors, about)
+    if sound and "comparisons" in about:
+        state._fitted_to = unpacked(
+            tensors, about["comparisons"], state.user_vocabulary_, state.item_vocabulary_,
+            frame_kind=state.frame_kind_, names=state.names_,
+        )  # fmt: skip
+        sound = 0 < about["fitted"].get("bias_reg_", 1.0) < LARGEST_RIDGE
+    if not sound:
+        return None
     model._adopt(state.__dict__)
     return model
 

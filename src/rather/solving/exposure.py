@@ -18,6 +18,7 @@ spectrum of a random matrix or, where it is near that, from the value of a shuff
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from .singular import blocks, singular
 
 FEATURES = 100  # at most
 ITERATIONS = 5
+CLOSELY = 20  # where there is no telling values apart
 FOLLOWING = 1  # from the vectors of before, where there are some
 STRENGTH = 0.7  # of the ridges on A and B; as FEATURES and ITERATIONS, chosen on held-out training ratings
 STANDS_OUT, NEAR, SHUFFLED = 1.25, 0.95, 1.02  # times the edge of a random spectrum; times the shuffled value
@@ -58,10 +60,10 @@ class Exposure:
         """The singular vectors of the items."""
         return np.asarray(self.parts[:, : self.k] * np.sqrt(self.met)[:, None], np.float32)
 
-    def priors(self, scales: Scales, n_threads: int) -> Priors:
-        """The prior means of the users' and of the items' rows."""
-        made = (self.users, scales.user_ridge), (self.items, scales.item_ridge)
-        return Priors(*(Prior(f, self.k, shape, STRENGTH, n_threads) for f, shape in made))
+    def priors(self, store: Any, scales: Scales, n_threads: int) -> Priors:
+        """The prior means of the rows of a store's users and of the items."""
+        made = (self.users, scales.user_ridge, store), (self.items, scales.item_ridge, None)
+        return Priors(*(Prior(f, self.k, shape, STRENGTH, n_threads, of) for f, shape, of in made))
 
 
 def exposure_features(source: Source, *, wanted: bool | None, seed: int, n_threads: int) -> Exposure | None:
@@ -69,15 +71,17 @@ def exposure_features(source: Source, *, wanted: bool | None, seed: int, n_threa
 
     ``wanted=None``: where the spectrum stands out from a random one's.
     """
-    k = min(FEATURES, source.n_users - 1, source.n_items - 1)
     if wanted and not source.exposes:
         raise InputError("exposure is for votes and ratings: comparisons from clicks are made of who met what already")
-    if wanted and k < 2:
-        size = f"{source.n_users} and {source.n_items}"
-        raise InputError(f"exposure needs at least 3 users and 3 items, and there are {size}")
-    if wanted is False or k < 2 or not source.exposes:
+    if wanted is False or not source.exposes:
         return None
     store = source.store
+    k = min(FEATURES, store.all_users - 1, store.n_items - 1)
+    if k < 2:
+        if wanted:
+            size = f"{store.all_users} and {store.n_items}"
+            raise InputError(f"exposure needs at least 3 users and 3 items, and there are {size}")
+        return None
     entries, n_j = _entries(store, n_threads)
     if wanted is None and not _stands_out(store, entries, seed, n_threads):
         return None
@@ -94,14 +98,15 @@ def followed(source: Source, right: FloatArray, k: int, n_threads: int) -> Expos
     return _from_items(source.store, entries, n_j, right, k, FOLLOWING, n_threads)
 
 
-def restored(source: Source, parts: FloatArray, n_threads: int) -> Exposure:
-    """The features of a source from what is kept of them, the parts of a person's."""
+def restored(source: Source, parts: FloatArray, n_threads: int, values: Any = None) -> Exposure:
+    """The features of a source from what is kept of them, the parts of a person's, and the singular values if known."""
     store, k = source.store, parts.shape[1]
     entries, n_j = _entries(store, n_threads)
     right, left = factor(store.n_items, k), factor(store.n_users, k)
     right[:, :k] = parts * np.sqrt(n_j)[:, None]
-    core.user_products(store, entries, right, left, n_threads)
-    values = np.sqrt(np.square(left[:, :k], dtype=np.float64).sum(axis=0))
+    if values is None:
+        core.user_products(store, entries, right, left, n_threads)
+        values = np.sqrt(np.square(left[:, :k], dtype=np.float64).sum(axis=0))
     return _features(store, n_j, right, values, k, int((values > _edge(store)).sum()), n_threads)
 
 
@@ -164,26 +169,29 @@ def unit_rows(rows: Any) -> FloatArray:
 
 def _stands_out(store: Any, entries: FloatArray, seed: int, n_threads: int) -> bool:
     """Whether the second singular value exceeds the edge of a random matrix with as many entries a row and a column."""
-    few = min(8, store.n_users, store.n_items)
+    few = min(8, store.all_users, store.n_items)
     rng = np.random.default_rng(seed)
     values, _, _ = singular(store, entries, columns=few, iterations=ITERATIONS, rng=rng, n_threads=n_threads)
     edge = _edge(store)
     if not NEAR * edge < values[1] < STANDS_OUT * edge:
         return bool(values[1] >= STANDS_OUT * edge)
-    return bool(values[1] > SHUFFLED * _second_shuffled(store, rng))
+    return bool(values[1] > SHUFFLED * _second_shuffled(store, rng, seed, n_threads))
 
 
 def _edge(store: Any) -> float:
     """The edge of the spectrum of a random matrix with as many entries a row and a column."""
-    met = np.count_nonzero(np.diff(store.start)), np.count_nonzero(store.item_count)
-    return float(sum(np.sqrt(n / max(store.n_entries, 1)) for n in met))
+    users = core.sum_users(store, (np.diff(store.start) > 0).astype(np.float64), 1)
+    met = users, np.count_nonzero(store.item_count)
+    return float(sum(np.sqrt(n / max(store.all_entries, 1)) for n in met))
 
 
-def _second_shuffled(store: Any, rng: np.random.Generator) -> float:
+def _second_shuffled(store: Any, rng: np.random.Generator, seed: int, n_threads: int) -> float:
     """The second singular value of E where the same items are met by others: as many a user, and as many users each."""
     from scipy.sparse import csr_matrix, diags
     from scipy.sparse.linalg import svds
 
+    if store.all_users != store.n_users:
+        return _second_in_shards(store, seed, n_threads)
     item = rng.permutation(store.item)
     met = csr_matrix((np.ones(len(item)), item, store.start), shape=(store.n_users, store.n_items))
     met.sum_duplicates()
@@ -193,3 +201,20 @@ def _second_shuffled(store: Any, rng: np.random.Generator) -> float:
         return float(np.linalg.svd((left @ met @ right).toarray(), compute_uv=False)[1])
     first = rng.standard_normal(min(met.shape))
     return float(np.sort(svds(left @ met @ right, k=2, v0=first, return_singular_vectors=False))[0])
+
+
+def _second_in_shards(store: Any, seed: int, n_threads: int) -> float:
+    """About the same where users are elsewhere too: items are shuffled within every shard."""
+    item, user = store.item.copy(), np.repeat(np.arange(store.n_users, dtype=np.int32), np.diff(store.start))
+    for k, (first, last) in enumerate(pairwise(store.start[store.shard_start].tolist())):
+        item[first:last] = np.random.default_rng([seed, store.first_shard + k]).permutation(item[first:last])
+    met = np.unique(user.astype(np.int64) * store.n_items + item)
+    user, item = (met // store.n_items).astype(np.int32), (met % store.n_items).astype(np.int32)
+    shuffled = core.store_from_ratings(
+        store.n_users, store.n_items, user, item, np.arange(len(item), dtype=np.float64), n_threads
+    )
+    shuffled.in_shards_of(store, n_threads)
+    entries, _ = _entries(shuffled, n_threads)
+    few, rng = min(8, store.all_users, store.n_items), np.random.default_rng(seed)
+    values, _, _ = singular(shuffled, entries, columns=few, iterations=CLOSELY, rng=rng, n_threads=n_threads)
+    return float(values[1])

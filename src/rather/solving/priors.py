@@ -12,15 +12,17 @@ from ..native import FloatArray, core
 class Prior:
     """The means of one factor's rows, with C at its best for the rows.
 
-    ``ridge`` is that on C, in units of that on a row of shape 1.
+    ``ridge`` is that on C, in units of that on a row of shape 1. ``store``: of whose users they are, if of users.
     """
 
-    def __init__(self, features: FloatArray, k: int, shape: FloatArray, strength: float, n_threads: int) -> None:
+    def __init__(
+        self, features: FloatArray, k: int, shape: FloatArray, strength: float, n_threads: int, store: Any = None
+    ) -> None:
         self.features = features
         self.k = k
         self.shape = shape
         self.n_threads = n_threads
-        self.core = core.Prior(features, k, shape, strength, n_threads)
+        self.core = core.Prior(features, k, shape, strength, n_threads, store)
         self.ridge: float = self.core.ridge
 
     def coefficients(self, rows: FloatArray) -> FloatArray:

@@ -181,7 +181,7 @@ class Problem:
     def penalty(self) -> float:
         """The ridge terms, with those of the prior means."""
         if "users" not in self._ridge:
-            self._ridge["users"] = 0.5 * self.reg * float(self._user_squares()[: self.rank].sum())
+            self._ridge["users"] = 0.5 * self.reg * self._user_squares()
         if "items" not in self._ridge:
             items = self._item_squares()
             self._ridge["items"] = 0.5 * (self.reg * float(items[:-1].sum()) + self.bias_reg * float(items[-1]))
@@ -191,11 +191,21 @@ class Problem:
         """The part of it that is the biases' and the effects'."""
         return 0.5 * self.bias_reg * float(self._item_squares()[-1]) + self._effect_penalty()
 
-    def _user_squares(self) -> Any:
-        """The ridges' squares of U, column by column, in units of reg."""
+    def _user_squares(self) -> float:
+        """The ridges' squares of U, in units of reg."""
+        mean, shared, r = self.user_mean, 0.0, self.rank
         if self.priors is not None:
-            return self.priors.users.squares(self.U)
-        return squares(self.U if self.user_mean is None else self.U - self.user_mean, self.scales.user_ridge)
+            C, mean = self.priors.users.regress(self.U)
+            shared = self.priors.users.ridge * float(np.square(C[:, :r], dtype=np.float64).sum())
+        own = self.U[:, :r].astype(np.float64) - (0.0 if mean is None else mean[:, :r])
+        own = np.square(own).sum(axis=1) * self.scales.user_ridge
+        return shared + float(core.sum_users(self.store, own, self.n_threads))
+
+    def user_columns(self) -> Any:
+        """Which of the first r columns of U are not zero."""
+        live = self.U[:, : self.rank].any(axis=0).astype(np.float64)
+        self.store.across(live)
+        return live > 0
 
     def _item_squares(self) -> Any:
         """Those of V, the bias's column last."""

@@ -33,8 +33,12 @@ def gradient_scales(store: Any, entries: FloatArray, n_threads: int) -> tuple[fl
     row_sums, row_squares, column_squares = (np.empty(n) for n in (store.n_users, store.n_users, store.n_items))
     core.row_and_column_sums(store, entries, row_sums, row_squares, column_squares, n_threads)
 
-    def typical(sums: Any) -> float:
+    def of_rows(sums: Any) -> float:
+        counted, total = (core.sum_users(store, x, n_threads) for x in ((sums > 0).astype(np.float64), sums))
+        return float(total / counted) if counted else 1.0
+
+    def of_columns(sums: Any) -> float:
         return float(sums[sums > 0].mean()) if sums.any() else 1.0
 
-    scale = np.sqrt(typical(np.sqrt(row_squares)) * typical(np.sqrt(column_squares)))
-    return float(scale), typical(row_sums)
+    scale = np.sqrt(of_rows(np.sqrt(row_squares)) * of_columns(np.sqrt(column_squares)))
+    return float(scale), of_rows(row_sums)

@@ -48,14 +48,19 @@ def scales(store: Any, *, user_power: float, item_power: float, balance: float) 
     items = store.item_count.astype(np.float64)
     comparisons = np.empty(store.n_users)
     core.comparisons_per_user(store, comparisons)
-    rule = UserRule(user_power, typical(users), balance)
+    rule = UserRule(user_power, usual(*(core.sum_users(store, users**k, 1) for k in (2, 1))), balance)
     item_ridge = shape(items, typical(items), item_power)
     return Scales(rule.ridge_shape(users), item_ridge, rule.weight(comparisons)), rule
 
 
 def typical(count: Any) -> float:
     """The count as an average (user, item) entry sees it: sum count^2 / sum count."""
-    return max(1.0, float((count**2).sum() / max(count.sum(), 1.0)))
+    return usual((count**2).sum(), count.sum())
+
+
+def usual(squares: Any, counts: Any) -> float:
+    """The same from the sums of the counts' squares and of the counts."""
+    return max(1.0, float(squares / max(counts, 1.0)))
 
 
 def shape(count: Any, usual: float, power: float) -> FloatArray:

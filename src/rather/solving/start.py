@@ -61,10 +61,10 @@ def grow(problem: Problem, seed: int) -> None:
     """
     r = problem.rank
     problem.refresh()
-    dead = np.flatnonzero(~(problem.U[:, :r].any(axis=0) & problem.V[:, :r].any(axis=0)))
+    dead = np.flatnonzero(~(problem.user_columns() & problem.V[:, :r].any(axis=0)))
     if not len(dead):
         return
-    dead = dead[: min(problem.store.n_users, problem.store.n_items)]  # a matrix has no more singular values
+    dead = dead[: min(problem.store.all_users, problem.store.n_items)]  # a matrix has no more singular values
     values, left, right = _steepest(problem, len(dead), np.random.default_rng(seed))
     fill(problem, dead, left, values, right)
 
@@ -144,7 +144,8 @@ def uniform(problem: Problem, seed: int) -> None:
 
 def _best_scale(problem: Problem, added: FloatArray, penalty: float) -> float:
     """The t > 0 that about minimises sum L(m + t * added) + t * penalty, which is convex in t."""
-    spread = float(np.sqrt(core.square_sum(added, problem.n_threads) / max(len(added), 1)))
+    squares = core.square_sum(problem.store, added, problem.n_threads)
+    spread = float(np.sqrt(squares / max(problem.store.all_entries, 1)))
     if spread == 0:
         return 1.0
 

@@ -1,0 +1,10 @@
+"""The same model where the data lives: AltSVM on Spark, as an Estimator of pyspark.ml. See docs/spark.md."""
+
+from .cluster import Budget, ClusterError
+from .estimator import AltSVM
+from .evaluation import RankingEvaluator, ndcg, pairwise_accuracy, precision
+from .model import AltSVMModel
+
+__all__ = [
+    "AltSVM", "AltSVMModel", "Budget", "ClusterError", "RankingEvaluator", "ndcg", "pairwise_accuracy", "precision",
+]  # fmt: skip

@@ -1,0 +1,262 @@
+"""AltSVM on Spark: the ordinary fit, run by barrier tasks that each have some of the users."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import warnings
+from dataclasses import replace
+from typing import Any
+
+from pyspark import keyword_only
+from pyspark.ml import Estimator
+from pyspark.ml.util import MLReadable, MLWritable
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from .. import __version__
+from ..errors import InputError
+from ..models.altsvm import AltSVM as LocalAltSVM
+from ..models.tuning import LARGE, PART, RANK
+from . import cluster, table
+from .choosing import choice
+from .files import ParamsReader, ParamsWriter
+from .model import AltSVMModel
+from .params import FitParams
+from .plan import ABOUT, Plan, out_schema
+from .table import Said
+from .worker import work
+
+ROWS_A_SHARD, LEAST_SHARDS, MOST_SHARDS = 2**21, 8, 4096
+SOME = 0.8 * LARGE  # answers that a choice is made on, at most
+FEW_RATINGS = 30_000  # up to which held-out ones may choose
+
+
+class AltSVM(Estimator, FitParams, MLReadable, MLWritable):  # type: ignore[misc]
+    """Low-rank personal rankings from comparisons in a Spark DataFrame: :class:`rather.AltSVM`, where the data lives.
+
+    Its parameters are the ordinary class's, in pyspark.ml's spelling (``explainParams()`` says each in a line); a fit
+    comes to the same optimum by the same steps. Users are in a fixed number of shards, and sums over them are added in
+    a fixed order: the same data, parameters and ``numShards`` give the same bits, whatever the executors, tasks and
+    failures. See docs/spark.md.
+    """
+
+    @keyword_only
+    def __init__(
+        self, *, source: str = "votes", userCol: str = "user", itemCol: str = "item", ratingCol: str = "rating",
+        winnerCol: str = "winner", loserCol: str = "loser", weightCol: str | None = None, tieCol: str | None = None,
+        leftCol: str = "left", rightCol: str = "right", predictionCol: str = "prediction",
+        probabilityCol: str = "probability", coldStartStrategy: str = "nan", rank: int | None = None,
+        regParam: float | str | None = None, loss: str = "squared_hinge", bias: bool | float = True,
+        itemPower: float = 0.5, userPower: float = 0.0, balance: float | None = None, exposure: bool | None = None,
+        ties: str = "model", unseen: int | None = None, perUser: int | None = None, maxIter: int = 30,
+        tol: float | None = None, seed: int = 0, numShards: int | None = None, numTasks: int | None = None,
+        checkpointPath: str | None = None, checkpointInterval: int = 10, maxRetries: int = 3, timeout: float = 300.0,
+        ports: list[int] | None = None, verbose: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.setParams(**{name: value for name, value in self._input_kwargs.items() if value is not None})
+
+    def setParams(self, **params: Any) -> AltSVM:
+        """Set parameters by name; an unknown name is an error."""
+        for name in params:
+            if not self.hasParam(name):
+                raise InputError(f"AltSVM has no parameter {name!r}; it has {', '.join(p.name for p in self.params)}")
+        self._set(**params)
+        return self
+
+    def budget(self, dataset: DataFrame) -> cluster.Budget:
+        """What a fit to this data would take here: memory a task, and traffic a round."""
+        return Fitting(self, dataset).budget
+
+    def _fit(self, dataset: DataFrame) -> AltSVMModel:
+        return Fitting(self, dataset).run()
+
+    def write(self) -> ParamsWriter:
+        return ParamsWriter(self)
+
+    @classmethod
+    def read(cls) -> ParamsReader:
+        return ParamsReader(cls)
+
+
+class Fitting:
+    """One fit of an estimator to a table, as the driver sees it."""
+
+    def __init__(self, estimator: AltSVM, dataset: DataFrame) -> None:
+        self.of, self.spark = estimator, dataset.sparkSession
+        estimator._check()
+        self.kind, names = estimator._get("source"), estimator._names()
+        self.params = estimator._local_params()
+        LocalAltSVM(**self.params)._check_params()
+        self.weighted = "weight" in names
+        table_, given = table.columns_of(dataset, self.kind, names)
+        cluster.refuse_settings(self.spark)
+        self.n_rows, self.n_users, self.fingerprint = self._counted(table_)
+        self.path = estimator._get("checkpointPath")
+        items = self._kept(table.numbered(table_, self.kind), "items")
+        self.said = Said(table.coded(table_, items, self.kind), items, dict(table_.dtypes)["user"], given)
+        self.n_items = items.count()
+        if self.n_items < 2:
+            raise InputError(f"there is nothing to compare: the table has {self.n_items} items")
+        self.shards = estimator._get("numShards") or min(
+            max(LEAST_SHARDS, 2 * cluster.power_of_two(max(1, self.n_rows // ROWS_A_SHARD))), MOST_SHARDS
+        )
+        self.slots = self._slots()
+        self.budget = self._budgeted()
+
+    def run(self) -> AltSVMModel:
+        """Jobs of so many rounds each, until the fit has ended."""
+        self._say(f"rather.spark: {self.n_users:,} users, {self.n_items:,} items, {self.n_rows:,} rows; {self.budget}")
+        cluster.require(self.budget)
+        about, state = self._resumed()
+        if about is None:
+            about, state = self._chosen()
+        failures = 0
+        while not (about.get("history") and (about["converged"] or len(about["history"]) >= self.params["max_iter"])):
+            done = len(about.get("history", ()))
+            try:
+                about, state = self._job(about, state, done)
+                failures = 0
+            except Exception as e:
+                if (refused := cluster.refusal(e)) is not None:
+                    raise refused from None
+                failures += 1
+                if failures > self.of._get("maxRetries"):
+                    raise cluster.ClusterError(
+                        f"the fit failed {failures} times after round {done}: {cluster.in_short(e)}"
+                    ) from e
+                text = f"{cluster.in_short(e)}; going on from round {done}"
+                warnings.warn(f"rather.spark: {text}", stacklevel=5)
+                self.slots = self._slots()
+                self.budget = self._budgeted()
+        return AltSVMModel.from_state(self.of, self.said, about, state)
+
+    # -- before ---------------------------------------------------------------------------------------------------
+
+    def _counted(self, rows: DataFrame) -> tuple[int, int, str]:
+        """How many rows and, about, users there are, and what tells this fit from others."""
+        digest = F.sum(F.xxhash64(*rows.columns).cast("decimal(20,0)")).cast("string")
+        n, users, data = rows.agg(F.count("*"), F.approx_count_distinct("user"), digest).first()
+        if not n:
+            raise InputError("there is nothing to compare: the table has no rows")
+        said = [self.kind, self.params, rows.dtypes, n, data, __version__]
+        said += [self.of._get(name) for name in ("numShards", "checkpointInterval", "unseen", "perUser")]
+        return n, max(users, 1), hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:16]
+
+    def _slots(self) -> cluster.Slots:
+        wanted = self.of._get("numTasks")
+        found = cluster.slots(self.spark, wanted or self.shards)
+        if wanted is not None and found.tasks < wanted and not hasattr(self, "slots"):
+            raise InputError(
+                f"numTasks is {wanted}, but {found.tasks} tasks run at the same time here; ask for at most "
+                f"{cluster.power_of_two(found.tasks)}, or for more executors"
+            )
+        return replace(found, tasks=min(cluster.power_of_two(found.tasks), self.shards))
+
+    def _budgeted(self) -> cluster.Budget:
+        drawn = 0
+        if self.kind == "clicks":
+            drawn = self.of._get("perUser") or self.of._get("unseen") or min(1000, -(-self.n_items // 4))
+        return cluster.budget(
+            self.n_users, self.n_items, self.n_rows, self.params["rank"] or RANK, shards=self.shards, slots=self.slots,
+            kind=self.kind, exposed=self.kind != "clicks" and self.params["exposure"] is not False, drawn=drawn,
+        )  # fmt: skip
+
+    def _plan(self, **more: Any) -> Plan:
+        get = self.of._get
+        ports = get("ports")
+        plan = Plan(
+            self.params, self.kind, self.n_items, self.shards, self.slots.tasks, get("checkpointInterval"),
+            token=secrets.token_hex(16), weighted=self.weighted, unseen=get("unseen"), per_user=get("perUser"),
+            timeout=get("timeout"), ports=None if ports is None else (ports[0], ports[1] + 1),
+        )  # fmt: skip
+        return replace(plan, **more)
+
+    # -- jobs -----------------------------------------------------------------------------------------------------
+
+    def _chosen(self) -> tuple[dict[str, Any], DataFrame | None]:
+        """What held-out answers choose, where the parameters leave it to them."""
+        few = self.kind == "ratings" and self.n_rows <= FEW_RATINGS
+        if self.params["reg"] != "cv" and (self.params["reg"] is not None or not (self.kind == "votes" or few)):
+            return {}, None
+        share = 1.0 if self.n_rows <= LARGE else min(PART, SOME / self.n_rows)
+        rows = self.said.rows
+        if share < 1:
+            rows = rows.where(F.pmod(F.xxhash64("user", F.lit("choice")), F.lit(1 << 30)) < int(share * (1 << 30)))
+        plan = self._plan(n_shards=1, n_tasks=1)
+
+        def chosen(batches: Any) -> Any:
+            return choice(plan, batches)
+
+        into = table.in_tasks(table.in_shards(rows, 1), 1, 1)
+        try:
+            state = self._kept(into.mapInArrow(chosen, out_schema(self.said.user_type)), "choice")
+            return self._about(state), state
+        except Exception as e:
+            raise cluster.refusal(e) or e from None
+
+    def _job(self, begun: dict[str, Any], state: DataFrame | None, done: int) -> tuple[dict[str, Any], DataFrame]:
+        """Some rounds."""
+        most = self.params["max_iter"] - done
+        if self.path is not None:
+            most = min(most, self.of._get("checkpointInterval"))
+        params = {**self.params, "rank": self.params["rank"] or RANK}
+        plan = self._plan(begun=begun, rounds=most, params=params)
+        rows = table.in_shards(self.said.rows, self.shards)
+        if state is not None:
+            rows = rows.unionByName(table.left_over(state))
+
+        def some_rounds(batches: Any) -> Any:
+            return work(plan, batches)
+
+        into = table.in_tasks(rows, self.shards, self.slots.tasks)
+        made = into.mapInArrow(some_rounds, out_schema(self.said.user_type), barrier=True)
+        made = self._kept(made, f"round-{done + most}", barrier=True)
+        about = self._about(made)
+        last = about["history"][-1]
+        self._say(f"rather.spark: round {last['round']:.0f}, objective {last['objective']:.6g}, gap {last['gap']:.2g}")
+        if self.path is not None:
+            line = json.dumps({"fit": self.fingerprint, "rounds": last["round"], "at": f"round-{done + most}"})
+            self.spark.createDataFrame([(line,)], "value string").coalesce(1).write.mode("append").text(
+                f"{self.path}/progress"
+            )
+        return about, made
+
+    def _resumed(self) -> tuple[dict[str, Any] | None, DataFrame | None]:
+        """Where an earlier fit of the same data and parameters had got to."""
+        if self.path is None:
+            return None, None
+        try:
+            lines = [json.loads(row["value"]) for row in self.spark.read.text(f"{self.path}/progress").collect()]
+            last = max((line for line in lines if line["fit"] == self.fingerprint), key=lambda line: line["rounds"])
+            state = self.spark.read.parquet(self._folder(last["at"]))
+            about = self._about(state)
+        except Exception:  # none, or one that was not written to its end
+            return None, None
+        self._say(f"rather.spark: going on from round {last['rounds']:.0f}")
+        return about, state
+
+    def _about(self, state: DataFrame) -> dict[str, Any]:
+        (row,) = state.where(F.col("kind") == ABOUT).select("text").collect()
+        found: dict[str, Any] = json.loads(row["text"])
+        return found
+
+    def _kept(self, frame: DataFrame, name: str, barrier: bool = False) -> DataFrame:
+        """A table computed once: in the checkpoint's folder, or without one on the executors."""
+        if self.path is None:
+            if not hasattr(frame, "localCheckpoint"):
+                raise InputError("this Spark keeps no tables on its executors; give checkpointPath")
+            kept = frame.localCheckpoint()
+            # What comes from barrier tasks counts as theirs until it was shuffled, and cannot be looked at in part.
+            return kept.repartition(self.slots.tasks).localCheckpoint() if barrier else kept
+        frame.write.mode("overwrite").parquet(self._folder(name))
+        return self.spark.read.parquet(self._folder(name))
+
+    def _folder(self, name: str) -> str:
+        return f"{self.path}/{self.fingerprint}/{name}"
+
+    def _say(self, text: str) -> None:
+        if self.of._get("verbose"):
+            print(text, flush=True)

@@ -1,0 +1,255 @@
+"""A fitted model whose factors are DataFrames: scores, probabilities and lists, and the way to and from the local one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.ml import Model
+from pyspark.ml.util import MLReadable, MLWritable
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ..errors import InputError, number
+from ..models.altsvm import AltSVM as LocalAltSVM
+from ..models.files import assembled
+from . import table
+from .files import ModelReader, ModelWriter
+from .lists import recommended
+from .local import about_local, frames_of, ids, item_tensors, user_tensors
+from .params import ColumnParams, FitParams
+from .plan import ITEM, USER
+from .table import Said
+
+Column = Any
+
+
+class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[misc]
+    """What :class:`rather.spark.AltSVM` fits.
+
+    ``userFactors`` (id, features) and ``itemFactors`` (id, features, bias) are DataFrames; nothing of the size of users
+    is on the driver. ``to_local()`` brings all of it here, as the ordinary model.
+    """
+
+    def __init__(self, users: DataFrame, items: DataFrame, about: dict[str, Any]) -> None:
+        super().__init__()
+        self._users, self._items, self._about = users, items, about
+
+    @classmethod
+    def from_state(cls, of: FitParams, said: Said, about: dict[str, Any], state: DataFrame) -> AltSVMModel:
+        """From the rows that the last job of a fit wrote."""
+        r, k, given = about["rank"], about["k"], said.given
+        user = table.as_given(F.col("user"), given["user"]).alias("id")
+        users = state.where(F.col("kind") == USER).select(
+            user, F.col("vector").alias("features"), "met", F.col("x").cast("float").alias("reluctance")
+        )
+        rows = state.where(F.col("kind") == ITEM).select("a", "vector", F.col("x").cast("bigint").alias("met"))
+        item = table.as_given(F.col("item"), given.get("item", given.get("winner", ""))).alias("id")
+        items = rows.join(said.items, "a").select(
+            F.col("a").alias("code"), item, F.slice("vector", 1, r).alias("features"),
+            F.element_at("vector", r + 1).alias("bias"), F.slice("vector", r + 2, k).alias("parts"), "met",
+        )  # fmt: skip
+        params = {name: value for name, value in of._local_params().items() if name != "tol" or value is not None}
+        made = cls(users, items, {**about, "params": params, "kind": of._get("source")})
+        return of._copyValues(made)._resetUid(of.uid)
+
+    # -- what is known ----------------------------------------------------------------------------------------------
+
+    @property
+    def userFactors(self) -> DataFrame:
+        return self._users.select("id", "features")
+
+    @property
+    def itemFactors(self) -> DataFrame:
+        return self._items.select("id", "features", "bias")
+
+    @property
+    def rank(self) -> int:
+        return int(self._about["rank"])
+
+    @property
+    def reg(self) -> float:
+        return float(self._about["reg"])
+
+    @property
+    def history(self) -> list[dict[str, float]]:
+        """One record per round: round, objective, gap, seconds in the tasks."""
+        return list(self._about["history"])
+
+    @property
+    def converged(self) -> bool:
+        return bool(self._about["converged"])
+
+    @property
+    def exposure(self) -> bool:
+        """Whether who compared what was learned from."""
+        return bool(self._about["k"])
+
+    # -- scores -------------------------------------------------------------------------------------------------------
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        """Scores of rows with an item; of rows with a winner and a loser both scores; of left and right a probability."""
+        self._check_columns()
+        present, get = set(dataset.columns), self._get
+        if {get("leftCol"), get("rightCol")} <= present:
+            return self._probabilities(dataset)
+        if get("itemCol") in present:
+            return self._with_scores(dataset, {get("predictionCol"): get("itemCol")})
+        if {get("winnerCol"), get("loserCol")} <= present:
+            return self._with_scores(dataset, {f"{side}Prediction": get(f"{side}Col") for side in ("winner", "loser")})
+        raise InputError(
+            f"there is nothing to score: the table has neither a column {get('itemCol')!r} nor {get('leftCol')!r} and "
+            f"{get('rightCol')!r} nor {get('winnerCol')!r} and {get('loserCol')!r}"
+        )
+
+    def _with_scores(self, dataset: DataFrame, wanted: dict[str, str]) -> DataFrame:
+        rows = self._joined(dataset, wanted.values())
+        for n, name in enumerate(wanted):
+            rows = rows.withColumn(name, self._score(n))
+        rows = rows.select(*dataset.columns, *wanted)
+        if self._get("coldStartStrategy") == "drop":
+            for name in wanted:
+                rows = rows.where(~F.isnan(name))
+        return rows
+
+    def _joined(self, dataset: DataFrame, items: Any) -> DataFrame:
+        """The rows with the vectors of their user and of their items: _u, _v0, _b0, _v1, ..."""
+        user = self._get("userCol")
+        if user not in dataset.columns:
+            raise InputError(
+                f"there is no column {user!r} (for the user); the columns are {', '.join(dataset.columns)}"
+            )
+        people = self._users.select(
+            F.col("id").alias("_id"), F.col("features").alias("_u"), F.col("met").alias("_met"),
+            F.col("reluctance").alias("_reluctance"),
+        )  # fmt: skip
+        rows = dataset.join(people, F.col(_quoted(user)) == F.col("_id"), "left").drop("_id")
+        for n, item in enumerate(items):
+            of = self._items.select(
+                F.col("id").alias("_id"), F.col("features").alias(f"_v{n}"), F.col("bias").alias(f"_b{n}"),
+                F.col("code").alias(f"_c{n}"),
+            )  # fmt: skip
+            rows = rows.join(of, F.col(_quoted(item)) == F.col("_id"), "left").drop("_id")
+        return rows
+
+    def _score(self, n: int) -> Column:
+        """Of the n-th items; NaN where user or item are unknown, or everybody's score where that is asked for."""
+        products = F.zip_with("_u", f"_v{n}", lambda x, y: x.cast("double") * y.cast("double"))
+        personal = F.aggregate(products, F.lit(0.0), lambda a, x: a + x)
+        score = personal + F.col(f"_b{n}").cast("double")
+        if self._get("coldStartStrategy") == "everyone":
+            score = F.coalesce(score, self._everyone(n), F.lit(0.0))
+        return F.coalesce(score, F.lit(float("nan"))).cast("float")
+
+    def _everyone(self, n: int) -> Column:
+        return F.col(f"_b{n}").cast("double")
+
+    def _probabilities(self, dataset: DataFrame) -> DataFrame:
+        found = self._about.get("calibration")
+        if found is None:
+            raise InputError(
+                "this model does not know how sure to be: call calibrate(dataset) with the data it was fitted to"
+            )
+        rows = self._joined(dataset, (self._get("leftCol"), self._get("rightCol")))
+        met, name = F.coalesce(F.size("_met"), F.lit(0)), self._get("probabilityCol")
+        unmet = sum(
+            (F.when(F.array_contains("_met", F.col(f"_c{n}")), 0.0).otherwise(1.0) for n in range(2)), F.lit(0.0)
+        )
+        known = (1.0 + met) / (1.0 + found["typical"])
+        slope = found["slope"] * F.pow(known, F.lit(found["answers"])) * F.exp(found["unmet"] * unmet)
+        x = slope * (self._score(0).cast("double") - self._score(1).cast("double"))
+        if not found["tie"]:
+            rows = rows.withColumn(name, _sigmoid(x).cast("float"))
+        else:
+            reluctance = found["tie"] * F.coalesce(F.col("_reluctance").cast("double"), F.lit(1.0))
+            won, lost = _sigmoid(x - reluctance), _sigmoid(-x - reluctance)
+            three = {"left": won, "tie": F.greatest(1.0 - won - lost, F.lit(0.0)), "right": lost}
+            rows = rows.withColumn(name, F.struct(*(value.cast("float").alias(key) for key, value in three.items())))
+        rows = rows.select(*dataset.columns, name)
+        if self._get("coldStartStrategy") == "drop":
+            rows = rows.where(~F.isnan(f"{name}.left" if found["tie"] else name))
+        return rows
+
+    # -- lists ----------------------------------------------------------------------------------------------------------
+
+    def recommendForAllUsers(
+        self, numItems: int, exclude: str | DataFrame | None = None, by: str = "interest"
+    ) -> DataFrame:
+        """The best items to show every user: user, and recommendations (item, score), best first.
+
+        ``exclude`` and ``by`` are those of :meth:`rather.AltSVM.recommend`: "seen", or a DataFrame of user and item;
+        "interest" or "score".
+        """
+        return self._recommended(self._users, numItems, exclude, by)
+
+    def recommendForUserSubset(
+        self, dataset: DataFrame, numItems: int, exclude: str | DataFrame | None = None, by: str = "interest"
+    ) -> DataFrame:
+        """The same for the users in a column of a DataFrame; those that the fit did not see get no list."""
+        wanted = dataset.select(F.col(_quoted(self._get("userCol"))).alias("id")).distinct()
+        return self._recommended(self._users.join(wanted, "id", "left_semi"), numItems, exclude, by)
+
+    def _recommended(self, users: DataFrame, k: int, exclude: Any, by: str) -> DataFrame:
+        number("numItems", k, at_least=1, integer=True)
+        if isinstance(exclude, DataFrame) or (exclude is not None and not isinstance(exclude, str)):
+            codes = self._items.select("code", F.col("id").alias("_item"))
+            gone = exclude.select(
+                F.col(_quoted(self._get("userCol"))).alias("id"), F.col(_quoted(self._get("itemCol"))).alias("_item")
+            )
+            gone = gone.join(codes, "_item").groupBy("id").agg(F.collect_set("code").alias("gone"))
+            users = users.join(gone, "id", "left")
+        elif exclude not in (None, "seen"):
+            raise InputError(f"exclude is {exclude!r}; it must be 'seen', a DataFrame of user and item, or None")
+        names = self._get("userCol"), self._get("itemCol")
+        return recommended(users, self._items, self._about, k, exclude == "seen", by, names)
+
+    # -- here and there ---------------------------------------------------------------------------------------------
+
+    def to_local(self) -> LocalAltSVM:
+        """The ordinary model, with all its users and items in the memory of this machine."""
+        users, items = _collected(self._users, "id"), _collected(self._items, "code")
+        tensors = {**item_tensors(items, self._about), **user_tensors(users, self._about)}
+        names = {"user": self._get("userCol"), "item": self._get("itemCol")}
+        both = ids(users["id"]), ids(items["id"])
+        model = assembled(LocalAltSVM, tensors, about_local(self._about, names), *both)
+        if model is None:
+            raise InputError("the factors do not fit together; were the files of the model changed?")
+        return model  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_local(cls, model: LocalAltSVM, spark: Any = None) -> AltSVMModel:
+        """A local model, to be applied to DataFrames."""
+        from pyspark.sql import SparkSession
+
+        spark = spark or SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+        users, items, about = frames_of(model, spark)
+        made = cls(users, items, about)
+        names = {"userCol": model.names_.get("user", "user"), "itemCol": model.names_.get("item", "item")}
+        made._set(**names)
+        return made
+
+    def write(self) -> ModelWriter:
+        return ModelWriter(self)
+
+    @classmethod
+    def read(cls) -> ModelReader:
+        return ModelReader(cls)
+
+
+def _sigmoid(x: Column) -> Column:
+    return 1.0 / (1.0 + F.exp(-x))
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _collected(frame: DataFrame, order: str) -> pa.Table:
+    """All rows, here."""
+    if hasattr(frame, "toArrow"):
+        made = frame.toArrow()
+    else:  # before 4.0
+        rows = frame.collect()
+        made = pa.table({name: [row[name] for row in rows] for name in frame.columns})
+    return made.take(pc.sort_indices(made[order])).combine_chunks()

@@ -1,0 +1,50 @@
+"""What the tasks of a job are told, and the rows that go in and out of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from .. import __version__
+
+SAID, USER, ITEM, ABOUT = range(4)  # kinds of rows: what people said; of a fit its users, its items, and all else
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every task of a job is told."""
+
+    params: dict[str, Any]  # of the ordinary AltSVM
+    kind: str  # votes, ratings or clicks
+    n_items: int
+    n_shards: int
+    n_tasks: int
+    rounds: int  # to make in this job, at most
+    token: str = ""
+    weighted: bool = False
+    unseen: int | None = None  # of clicks
+    per_user: int | None = None
+    timeout: float = 300.0
+    ports: tuple[int, int] | None = None
+    begun: dict[str, Any] = field(default_factory=dict)  # what the job before said about its end
+    version: str = __version__
+
+
+def in_schema(user: str) -> str:
+    """The columns of rows that go in; ``user`` is the type of ids."""
+    return f"kind tinyint, shard int, user {user}, a int, b int, x double, tie boolean, vector array<float>"
+
+
+def out_schema(user: str) -> str:
+    """Those of rows that come out."""
+    return f"kind tinyint, shard int, user {user}, a int, x double, vector array<float>, met array<int>, text string"
+
+
+def out_fields(user: pa.DataType) -> list[tuple[str, pa.DataType]]:
+    """The same, for Arrow."""
+    return [
+        ("kind", pa.int8()), ("shard", pa.int32()), ("user", user), ("a", pa.int32()), ("x", pa.float64()),
+        ("vector", pa.list_(pa.float32())), ("met", pa.list_(pa.int32())), ("text", pa.string()),
+    ]  # fmt: skip
