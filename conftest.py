@@ -1,7 +1,11 @@
 """Examples in docstrings and in the README run in a folder of their own, so that files they write leave no trace."""
 
+from importlib.util import find_spec
+
 import pytest
 from _pytest.doctest import DoctestItem
+
+collect_ignore_glob = [] if find_spec("pyspark") else ["src/rather/spark/*.py"]  # which cannot be imported without
 
 
 @pytest.fixture(autouse=True)

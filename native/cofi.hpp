@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bundle.hpp"
+#include "columns.hpp"
 #include "lists.hpp"
-#include "passes.hpp"
 
 namespace rather {
 

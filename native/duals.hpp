@@ -9,8 +9,8 @@
 
 #include <vector>
 
+#include "columns.hpp"
 #include "numbering.hpp"
-#include "passes.hpp"
 
 namespace rather {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
+#include "columns.hpp"
 #include "dense.hpp"
-#include "passes.hpp"
 
 namespace rather {
 

@@ -125,7 +125,8 @@ def calls():
         "user_products": {"store": STORE, "coefficient": floats(N), "V": V, "out": U, "n_threads": 1},
         "scaled": {"store": STORE, "c": floats(N), "left": p, "right": q, "out": floats(N), "n_threads": 1},
         "scale_rows": {"out": U.copy(), "by_row": p, "by_column": floats(U.shape[1]), "n_threads": 1},
-        "square_sum": {"x": floats(N), "n_threads": 1},
+        "square_sum": {"store": STORE, "x": floats(N), "n_threads": 1},
+        "sum_users": {"store": STORE, "x": np.ones(N_USERS), "n_threads": 1},
         "copy_within": {"x": floats(N), "out": floats(N), "largest": 1e9, "n_threads": 1},
         "slope_along": {"state": state, "loss": 0, "delta": 0.0, "x": floats(N), "t": 0.5, "n_threads": 1},
         "row_and_column_sums": {
@@ -169,7 +170,7 @@ INPUTS = {  # where arguments of these names are read only
     "scaled": {"c", "left", "right"}, "evaluate_lists": {"m"}, "bundle_users": {"V"}, "bundle_items": {"U"},
     "regress_users": {"V"}, "regress_items": {"U"}, "score_pairs": {"left", "right"}, "mixed_pass": {"V"},
 }  # fmt: skip
-ANY_LENGTH = {("robirank_pass", "order"), ("square_sum", "x")}  # any users may have their turn; any numbers
+ANY_LENGTH = {("robirank_pass", "order")}  # any users may have their turn
 MORE_IS_FINE = {  # more rows, or places, than the codes ask for
     ("score_pairs", "A"), ("score_pairs", "B"), ("best_items", "A"), ("best_items", "B"),
     ("sample_unseen", "weight"), ("sample_unseen", "item"),

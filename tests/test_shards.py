@@ -70,7 +70,7 @@ def fitted(source, loss, exposed, n_threads=1):
 
 
 def in_processes(kind, size, loss="squared_hinge", exposed=False, n_threads=1):
-    """The rows of U in the order of users, V and all numbers, where so many processes hold equal parts of the shards."""
+    """The rows of U in the order of users, V and all numbers, where so many processes hold as many shards each."""
     whole, cut, each = data(kind).source, bounds(), SHARDS // size
     together, made = Together(size), [None] * size
 
@@ -85,7 +85,9 @@ def in_processes(kind, size, loss="squared_hinge", exposed=False, n_threads=1):
         rows = type(rows)(**{**rows.__dict__, "user": rows.user - np.int32(first)})
         source.n_users, source._store = int(last - first), None
         setattr(source, "levels" if kind == "ratings" else "_pairs", rows)
-        source.store.in_shards(cut[rank * each : (rank + 1) * each + 1] - first, rank * each, together.of(rank), n_threads)
+        source.store.in_shards(
+            cut[rank * each : (rank + 1) * each + 1] - first, rank * each, together.of(rank), n_threads
+        )
         made[rank] = fitted(source, loss, exposed, n_threads)
 
     threads = [threading.Thread(target=work, args=(rank,)) for rank in range(size)]
@@ -132,9 +134,9 @@ def test_sums_over_users():
 
 def test_bad_shards():
     store = data("ratings").source.store
-    for start, word in ((np.array([0, 10, 20, N_USERS]), "power of two"), (np.array([0, 5]), "rise")):
+    for cut, word in ((np.array([0, 10, 20, N_USERS]), "power of two"), (np.array([0, 5]), "rise")):
         with pytest.raises(ValueError, match=word):
-            store.in_shards(start, 0, None, 1)
+            store.in_shards(cut, 0, None, 1)
 
 
 def test_a_failing_sum_is_the_callers_error():

@@ -282,7 +282,7 @@ def test_the_evaluator_is_written_and_read(spark, tmp_path):
     """With its parameters; and they are asked and set by name."""
     ours = RankingEvaluator(metricName="pairwiseAccuracy", k=3).setUserCol("who").setPredictionCol("score")
     RankingEvaluator().save(str(tmp_path / "evaluator"))
-    with pytest.raises(Exception, match="(?i)already.exists"):
+    with pytest.raises(Exception, match=r"(?i)already.exists"):
         ours.save(str(tmp_path / "evaluator"))
     ours.write().overwrite().save(str(tmp_path / "evaluator"))
     again = RankingEvaluator.load(str(tmp_path / "evaluator"))

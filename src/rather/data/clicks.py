@@ -169,12 +169,15 @@ class DrawnPairs(Clicked, Votes):
         return pairs.user.astype(np.int64) * self.n_items + pairs.winner
 
 
-def drawn(n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, popularity: Any) -> Ratings | Pairs:
+def drawn(
+    n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, popularity: Any, seen: Clicks | None = None
+) -> Ratings | Pairs:
     """What the rule draws for some of all users, where so many of all have met each item."""
+    seen = clicks if seen is None else seen
     if rule.per_user is not None:
-        return _drawn_pairs(n_users, n_items, clicks, clicks, rule)
+        return _drawn_pairs(n_users, n_items, clicks, seen, rule)
     unseen = rule.unseen or usual_unseen(n_items)
-    return _drawn_levels(n_users, n_items, clicks, clicks, unseen, rule, popularity)
+    return _drawn_levels(n_users, n_items, clicks, seen, unseen, rule, popularity)
 
 
 def _drawn_pairs(n_users: int, n_items: int, clicks: Clicks, seen: Clicks, rule: ClickRule) -> Pairs:

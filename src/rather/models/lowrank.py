@@ -66,7 +66,8 @@ class LowRank(Estimator, Certified, FoldInModel):
         n_threads = threads(self.n_threads)
         problem = Problem(
             source.store, rank=rank, loss=self.loss, bias=self.bias is not False, scales=scaled, n_threads=n_threads,
-            priors=None if exposed is None else exposed.priors(source.store, scaled, n_threads), around=Around.of(source),
+            priors=None if exposed is None else exposed.priors(source.store, scaled, n_threads),
+            around=Around.of(source),
         )  # fmt: skip
         scale, bias_scale = scale_of.reg_scales(source.store, loss=self.loss, scales=scaled, n_threads=n_threads)
         given = factor is None and not isinstance(self.reg, str) and self.reg is not None

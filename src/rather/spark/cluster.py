@@ -96,7 +96,7 @@ def _parallelism(spark: Any) -> int:
 
 def _overlap(several: list[dict[str, Any]]) -> int:
     """The most that were under way at one moment, by one clock."""
-    return max(sum(a["began"] <= b["began"] < a["ended"] for a in several) for b in several)
+    return max(sum(bool(a["began"] <= b["began"] < a["ended"]) for a in several) for b in several)
 
 
 def power_of_two(n: int) -> int:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import secrets
 import warnings
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from pyspark import keyword_only
@@ -14,17 +14,20 @@ from pyspark.ml import Estimator
 from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.utils import AnalysisException
 
 from .. import __version__
 from ..errors import InputError
 from ..models.altsvm import AltSVM as LocalAltSVM
+from ..models.calibration import SHARES, Calibration
 from ..models.tuning import LARGE, PART, RANK
 from . import cluster, table
+from .aside import calibration
 from .choosing import choice
 from .files import ParamsReader, ParamsWriter
 from .model import AltSVMModel
 from .params import FitParams
-from .plan import ABOUT, Plan, out_schema
+from .plan import ABOUT, ASIDE, Plan, out_schema
 from .table import Said
 from .worker import work
 
@@ -42,7 +45,7 @@ class AltSVM(Estimator, FitParams, MLReadable, MLWritable):  # type: ignore[misc
     failures. See docs/spark.md.
     """
 
-    @keyword_only
+    @keyword_only  # type: ignore[untyped-decorator]
     def __init__(
         self, *, source: str = "votes", userCol: str = "user", itemCol: str = "item", ratingCol: str = "rating",
         winnerCol: str = "winner", loserCol: str = "loser", weightCol: str | None = None, tieCol: str | None = None,
@@ -65,6 +68,20 @@ class AltSVM(Estimator, FitParams, MLReadable, MLWritable):  # type: ignore[misc
                 raise InputError(f"AltSVM has no parameter {name!r}; it has {', '.join(p.name for p in self.params)}")
         self._set(**params)
         return self
+
+    def calibrate(self, model: AltSVMModel, dataset: DataFrame) -> AltSVMModel:
+        """The model with what probabilities take, found by another fit to what is left of its data when some is put
+        aside. (A fit that chose its regularisation on held-out answers found it then.)
+        """
+        about = model._about
+        settled = {"rank": about["rank"], "regParam": about["reg"], "exposure": bool(about["k"])}
+        if self._get("bias") is True:
+            settled["bias"] = about["bias_reg"]
+        twin: AltSVM = self.copy({self.getParam(name): value for name, value in settled.items()})
+        twin.clear(twin.checkpointPath)
+        made: AltSVMModel = model.copy()
+        made._about = {**about, "calibration": asdict(Fitting(twin, dataset).calibrated())}
+        return made
 
     def budget(self, dataset: DataFrame) -> cluster.Budget:
         """What a fit to this data would take here: memory a task, and traffic a round."""
@@ -95,7 +112,11 @@ class Fitting:
         cluster.refuse_settings(self.spark)
         self.n_rows, self.n_users, self.fingerprint = self._counted(table_)
         self.path = estimator._get("checkpointPath")
-        items = self._kept(table.numbered(table_, self.kind), "items")
+        self.before = self._progress()
+        if self.before is None:
+            items = self._kept(table.numbered(table_, self.kind), "items")
+        else:  # models may be made of it
+            items = self.spark.read.parquet(self._folder("items"))
         self.said = Said(table.coded(table_, items, self.kind), items, dict(table_.dtypes)["user"], given)
         self.n_items = items.count()
         if self.n_items < 2:
@@ -110,9 +131,7 @@ class Fitting:
         """Jobs of so many rounds each, until the fit has ended."""
         self._say(f"rather.spark: {self.n_users:,} users, {self.n_items:,} items, {self.n_rows:,} rows; {self.budget}")
         cluster.require(self.budget)
-        about, state = self._resumed()
-        if about is None:
-            about, state = self._chosen()
+        about, state = self._resumed() or self._chosen()
         failures = 0
         while not (about.get("history") and (about["converged"] or len(about["history"]) >= self.params["max_iter"])):
             done = len(about.get("history", ()))
@@ -181,19 +200,32 @@ class Fitting:
         few = self.kind == "ratings" and self.n_rows <= FEW_RATINGS
         if self.params["reg"] != "cv" and (self.params["reg"] is not None or not (self.kind == "votes" or few)):
             return {}, None
+        state = self._by_one_task("choice")
+        return self._about(state), state
+
+    def calibrated(self) -> Calibration:
+        """How sure to be, from a fit to what is left when some is put aside."""
+        cluster.require(self.budget)
+        if self.kind == "votes":
+            return Calibration(**self._about(self._by_one_task("aside", aside=True)))
+        made = self._tasks({}, None, self.params["max_iter"], "aside", aside=True)
+        rows = made.where(F.col("kind") == ASIDE).select("vector").collect()
+        return calibration(sorted(row["vector"] for row in rows), SHARES[1] * self.n_rows)
+
+    def _by_one_task(self, name: str, **more: Any) -> DataFrame:
+        """What one task makes of everybody's answers or, where they are many, of some users'."""
         share = 1.0 if self.n_rows <= LARGE else min(PART, SOME / self.n_rows)
         rows = self.said.rows
         if share < 1:
             rows = rows.where(F.pmod(F.xxhash64("user", F.lit("choice")), F.lit(1 << 30)) < int(share * (1 << 30)))
-        plan = self._plan(n_shards=1, n_tasks=1)
+        plan = self._plan(n_shards=1, n_tasks=1, **more)
 
         def chosen(batches: Any) -> Any:
             return choice(plan, batches)
 
         into = table.in_tasks(table.in_shards(rows, 1), 1, 1)
         try:
-            state = self._kept(into.mapInArrow(chosen, out_schema(self.said.user_type)), "choice")
-            return self._about(state), state
+            return self._kept(into.mapInArrow(chosen, out_schema(self.said.user_type)), name)
         except Exception as e:
             raise cluster.refusal(e) or e from None
 
@@ -202,18 +234,7 @@ class Fitting:
         most = self.params["max_iter"] - done
         if self.path is not None:
             most = min(most, self.of._get("checkpointInterval"))
-        params = {**self.params, "rank": self.params["rank"] or RANK}
-        plan = self._plan(begun=begun, rounds=most, params=params)
-        rows = table.in_shards(self.said.rows, self.shards)
-        if state is not None:
-            rows = rows.unionByName(table.left_over(state))
-
-        def some_rounds(batches: Any) -> Any:
-            return work(plan, batches)
-
-        into = table.in_tasks(rows, self.shards, self.slots.tasks)
-        made = into.mapInArrow(some_rounds, out_schema(self.said.user_type), barrier=True)
-        made = self._kept(made, f"round-{done + most}", barrier=True)
+        made = self._tasks(begun, state, most, f"round-{done + most}")
         about = self._about(made)
         last = about["history"][-1]
         self._say(f"rather.spark: round {last['round']:.0f}, objective {last['objective']:.6g}, gap {last['gap']:.2g}")
@@ -224,19 +245,39 @@ class Fitting:
             )
         return about, made
 
-    def _resumed(self) -> tuple[dict[str, Any] | None, DataFrame | None]:
-        """Where an earlier fit of the same data and parameters had got to."""
+    def _tasks(self, begun: dict[str, Any], state: DataFrame | None, rounds: int, name: str, **more: Any) -> DataFrame:
+        """What all tasks together make in so many rounds."""
+        params = {**self.params, "rank": self.params["rank"] or RANK}
+        plan = self._plan(begun=begun, rounds=rounds, params=params, **more)
+        rows = table.in_shards(self.said.rows, self.shards)
+        if state is not None:
+            rows = rows.unionByName(table.left_over(state))
+
+        def some_rounds(batches: Any) -> Any:
+            return work(plan, batches)
+
+        into = table.in_tasks(rows, self.shards, self.slots.tasks)
+        made = into.mapInArrow(some_rounds, out_schema(self.said.user_type), barrier=True)
+        return self._kept(made, name, barrier=True)
+
+    def _progress(self) -> dict[str, Any] | None:
+        """The last checkpoint of the same fit: what is written of it was written to its end."""
         if self.path is None:
-            return None, None
+            return None
         try:
             lines = [json.loads(row["value"]) for row in self.spark.read.text(f"{self.path}/progress").collect()]
-            last = max((line for line in lines if line["fit"] == self.fingerprint), key=lambda line: line["rounds"])
-            state = self.spark.read.parquet(self._folder(last["at"]))
-            about = self._about(state)
-        except Exception:  # none, or one that was not written to its end
-            return None, None
-        self._say(f"rather.spark: going on from round {last['rounds']:.0f}")
-        return about, state
+        except AnalysisException:  # nothing is there
+            return None
+        mine = [line for line in lines if line["fit"] == self.fingerprint]
+        return max(mine, key=lambda line: line["rounds"]) if mine else None
+
+    def _resumed(self) -> tuple[dict[str, Any], DataFrame] | None:
+        """Where an earlier fit of the same data and parameters had got to."""
+        if self.before is None:
+            return None
+        self._say(f"rather.spark: going on from round {self.before['rounds']:.0f}")
+        state = self.spark.read.parquet(self._folder(self.before["at"]))
+        return self._about(state), state
 
     def _about(self, state: DataFrame) -> dict[str, Any]:
         (row,) = state.where(F.col("kind") == ABOUT).select("text").collect()

@@ -1,6 +1,6 @@
 """Estimators and models on disk, as pyspark.ml lays them out: metadata in JSON, factors in Parquet.
 
-The writers of pyspark itself need a JVM on this side, which a client of Spark Connect has not; these do with DataFrames.
+The writers of pyspark need a JVM on this side, which a client of Spark Connect has not; these do with DataFrames.
 """
 
 from __future__ import annotations

@@ -83,7 +83,8 @@ def frames_of(model: Any, spark: Any) -> tuple[Any, Any, dict[str, Any]]:
     about = {
         "rank": now.rank_, "reg": now.reg_, "bias_reg": now.bias_reg_, "history": list(now.history_),
         "converged": now.converged_, "user_rule": asdict(now.user_rule_), "k": 0 if parts is None else parts.shape[1],
-        "standing": standing, "coefficients": None if C is None else C.tolist(), "params": {**params, "loss": now.loss_},
+        "standing": standing, "coefficients": None if C is None else C.tolist(),
+        "params": {**params, "loss": now.loss_},
         "kind": "votes" if now.interest_ is None else "ratings", "cv_results": list(now.cv_results_),
         "calibration": None if found is None else asdict(found),
     }  # fmt: skip

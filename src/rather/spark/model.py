@@ -1,4 +1,4 @@
-"""A fitted model whose factors are DataFrames: scores, probabilities and lists, and the way to and from the local one."""
+"""A fitted model whose factors are DataFrames: scores, probabilities, lists, and the way to and from the local one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
         )  # fmt: skip
         params = {name: value for name, value in of._local_params().items() if name != "tol" or value is not None}
         made = cls(users, items, {**about, "params": params, "kind": of._get("source")})
-        return of._copyValues(made)._resetUid(of.uid)
+        return of._copyValues(made)._resetUid(of.uid)  # type: ignore[no-any-return]
 
     # -- what is known ----------------------------------------------------------------------------------------------
 
@@ -89,7 +89,7 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
     # -- scores -------------------------------------------------------------------------------------------------------
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        """Scores of rows with an item; of rows with a winner and a loser both scores; of left and right a probability."""
+        """A score for an item; both scores for a winner and a loser; for left and right a probability."""
         self._check_columns()
         present, get = set(dataset.columns), self._get
         if {get("leftCol"), get("rightCol")} <= present:
@@ -149,7 +149,8 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
         found = self._about.get("calibration")
         if found is None:
             raise InputError(
-                "this model does not know how sure to be: call calibrate(dataset) with the data it was fitted to"
+                "this model does not know how sure to be: model = estimator.calibrate(model, dataset) finds it, from "
+                "the data it was fitted to"
             )
         rows = self._joined(dataset, (self._get("leftCol"), self._get("rightCol")))
         met, name = F.coalesce(F.size("_met"), F.lit(0)), self._get("probabilityCol")
@@ -171,7 +172,7 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
             rows = rows.where(~F.isnan(f"{name}.left" if found["tie"] else name))
         return rows
 
-    # -- lists ----------------------------------------------------------------------------------------------------------
+    # -- lists --------------------------------------------------------------------------------------------------------
 
     def recommendForAllUsers(
         self, numItems: int, exclude: str | DataFrame | None = None, by: str = "interest"

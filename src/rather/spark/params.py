@@ -17,7 +17,7 @@ def _param(name: str, doc: str, kind: Any = TypeConverters.identity) -> Any:
     return Param(NONE, name, doc, typeConverter=kind)
 
 
-class ColumnParams(Params):
+class ColumnParams(Params):  # type: ignore[misc]
     """The names of columns, which an estimator and its models share."""
 
     userCol = _param("userCol", "column of users", TypeConverters.toString)

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from .. import __version__
 
-SAID, USER, ITEM, ABOUT = range(4)  # kinds of rows: what people said; of a fit its users, its items, and all else
+# Kinds of rows: what people said; of a fit its users, its items, and all else; comparisons that were put aside.
+SAID, USER, ITEM, ABOUT, ASIDE = range(5)
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Plan:
     n_tasks: int
     rounds: int  # to make in this job, at most
     token: str = ""
+    aside: bool = False  # whether some of it is put aside, to learn how sure to be
     weighted: bool = False
     unseen: int | None = None  # of clicks
     per_user: int | None = None

@@ -1,7 +1,7 @@
 """The users of a task: rows as Spark hands them over, in whatever order, to codes and a source that depend on neither.
 
-Users are numbered in the order of their ids within a shard; what a user said is in the order of items. So a shard is the
-same whichever task reads it.
+Users are numbered in the order of their ids within a shard; what a user said is in the order of items. So a shard is
+the same whichever task reads it.
 """
 
 from __future__ import annotations
@@ -66,6 +66,12 @@ class Shard:
             made._store = core.store_from_ratings(*size, r.user, r.item, r.rating, n_threads)
         return made
 
+    def popularity(self, plan: Plan, group: Group) -> Any:
+        """How many rows each item has, everybody's counted."""
+        found = np.bincount(self.a, minlength=plan.n_items).astype(np.float64)
+        group.sum(found)
+        return found
+
     def _pairs(self, weighted: bool) -> Pairs:
         pairs = Pairs(self.user, self.a, self.b, self.x.astype(np.float32) if weighted else None)
         if self.tie.any():
@@ -74,8 +80,7 @@ class Shard:
 
     def _drawn(self, plan: Plan, group: Group) -> AgainstUnseen | DrawnPairs:
         """Clicks against items drawn, shard by shard, by how popular they are with everybody."""
-        popularity = np.bincount(self.a, minlength=plan.n_items).astype(np.float64)
-        group.sum(popularity)
+        popularity = self.popularity(plan, group)
         rule, parts = ClickRule(plan.per_user, plan.unseen, plan.params["seed"]), []
         for k, (first, last) in enumerate(pairwise(self.start.tolist())):
             rows = slice(*np.searchsorted(self.user, (first, last)))
@@ -172,7 +177,7 @@ def _vectors(rows: pa.Table) -> FloatArray:
     """All numbers of their vectors, one row after the other."""
     flat = rows["vector"].combine_chunks()
     flat = flat.flatten() if len(flat) else pa.array([], pa.float32())
-    return flat.to_numpy(zero_copy_only=False)
+    return np.asarray(flat.to_numpy(zero_copy_only=False), np.float32)
 
 
 def _column(table: pa.Table, name: str, kind: Any, missing: Any = None) -> Any:

@@ -1,7 +1,7 @@
 """What a task does: it reads its shards of users, joins the group, and runs the ordinary fit on the users it has.
 
-Every task runs the same program. Sums over users are sums over all tasks (``native/shards.hpp``, ``group``), so all come
-to the same items and the same decisions; what is of a user stays where the user is. Rows in and out are of several
+Every task runs the same program. Sums over users are sums over all tasks (``native/shards.hpp``, ``group``), so all
+come to the same items and the same decisions; what is of a user stays where the user is. Rows in and out are of several
 kinds, told apart by a number: what people said, and the state of a fit, from job to job and in the end.
 """
 
@@ -29,8 +29,9 @@ from ..solving.exposure import Exposure, restored
 from ..solving.growth import coefficients
 from ..solving.newton import Newton
 from ..solving.problem import Problem
+from .aside import margins, put_aside
 from .group import Group, Listener
-from .plan import ABOUT, ITEM, USER, Plan, out_fields
+from .plan import ABOUT, ASIDE, ITEM, USER, Plan, out_fields
 from .shard import Shard, read_shards
 
 BATCH = 4096  # rows
@@ -44,12 +45,18 @@ def work(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
     rank, n_threads = task.partitionId(), max(1, task.cpus())
     with _joined(plan, task, rank) as group:
         began = time.perf_counter()
-        shard = _agreed(group, lambda: read_shards(plan, rank, batches))
+        whole = _agreed(group, lambda: read_shards(plan, rank, batches))
+        aside = put_aside(plan, whole) if plan.aside else None
+        shard = whole if aside is None else aside.rest
         source = shard.source(plan, group, n_threads)
         source.store.in_shards(shard.start, shard.first, group.sum if group.size > 1 else None, n_threads)
         fit = Fit(plan, shard, source, group, n_threads)
         fit.run(began)
-        yield from fit.rows(rank)
+        if aside is None:
+            yield from fit.rows(rank)
+        else:
+            popularity = whole.popularity(plan, group)
+            yield from aside_rows(whole.users.type, margins(aside, plan, popularity, fit.problem, source.met()))
 
 
 def _joined(plan: Plan, task: Any, rank: int) -> Group:
@@ -217,6 +224,11 @@ class Fit:
         margins = np.einsum("tr,tr->t", U[pairs.user], V[pairs.winner] - V[pairs.loser])
         sure = Calibration(**found)
         return own(sure.slope * margins, pairs, self.source.n_users, sure.tie, sure.spread)
+
+
+def aside_rows(user_type: pa.DataType, found: FloatArray) -> Iterator[pa.RecordBatch]:
+    for first in range(0, len(found), BATCH):
+        yield batch(user_type, ASIDE, vector=vectors(found[first : first + BATCH]))
 
 
 def batch(user_type: pa.DataType, kind: int, **columns: Any) -> pa.RecordBatch:
