@@ -34,6 +34,7 @@ std::vector<double> singular(const Shards& own, std::int64_t shared, std::int64_
   multiply_right(right, n_right, ld, E, n_threads);
   for (std::int64_t k = 0; k < l; ++k) {
     values[k] = std::sqrt(std::max(0.0, values[k]));
+    if (values[k] < 1e-10 * values[0]) values[k] = 0;  // nothing, in single precision, which 1 / it might not fit into
     for (std::int64_t i = 0; i < l; ++i) E(i, k) = values[k] > 0 ? E(i, k) / values[k] : 0.0;
   }
   multiply_right(left, own.n() + shared, ld, E, n_threads);

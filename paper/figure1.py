@@ -1,6 +1,6 @@
 """Figure 1 of the paper: how well held-out pairs of MovieLens 100K are predicted, by how many each user gave.
 
-    python paper/figure1.py          # 13 minutes of one core; needs $RATHER_DATA/ml-100k
+    python paper/figure1.py          # 15 minutes of one core; needs $RATHER_DATA/ml-100k
     python paper/figure1.py --draw
 
 All pairs that the ratings imply (ties imply none), cut in three at random: a fifth to judge by, a tenth of the rest to

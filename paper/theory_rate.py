@@ -1,6 +1,6 @@
 """Theorem 3.1: the excess risk of the convex program falls with m / (r (d1 + d2)), whatever the rank and the size.
 
-    python paper/theory_rate.py     # five minutes
+    python paper/theory_rate.py     # two minutes
 
 The loss is the hinge, which is 1-Lipschitz as the theorem wants. The truth has rank r and entries of mean square 1;
 lam is the truth's |X|_*^2 / (d1 d2), about r; comparisons are drawn uniformly over users and pairs of items. The best

@@ -160,6 +160,21 @@ def test_singular_of_low_rank_matrix():
     assert np.isfinite(left).all() and np.isfinite(right).all()
 
 
+def test_singular_values_of_next_to_nothing():
+    """What rounding leaves of a matrix of lower rank, 1e-40 and less, never makes vectors of infinite numbers."""
+    n_users, n_items, rank, asked = 120, 40, 3, 16
+    pairs = np.array([[i, j, (j + 1) % n_items] for i in range(n_users) for j in range(n_items)])
+    store = Comparisons.from_triples(pairs).store
+    user = np.repeat(np.arange(n_users), np.diff(store.start))
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        dense = rng.normal(size=(n_users, rank)) * 10.0 ** -np.arange(rank) @ rng.normal(size=(rank, n_items))
+        left, right = factor(n_users, asked), factor(n_items, asked)
+        right[:, :asked] = rng.random((n_items, asked)) - 0.5
+        core.singular(store, dense[user, store.item].astype(np.float32), left, right, asked, 3, 1)
+        assert np.isfinite(left).all() and np.isfinite(right).all()
+
+
 def test_sums_over_columns_in_blocks():
     """Products and sums over items are those of the dense matrix, where users come in several blocks."""
     rng = np.random.default_rng(0)
