@@ -1,6 +1,7 @@
 """AltSVM on Spark: the same model as the ordinary one, the same bits whatever the tasks, and what goes wrong."""
 
 import datetime
+import re
 import warnings
 
 import numpy as np
@@ -314,6 +315,34 @@ def test_votes_against_themselves(spark):
     table = spark.createDataFrame([("a", "x", "y"), ("b", "z", "z")], "user string, winner string, loser string")
     with pytest.raises(InputError, match="user 'b' compares an item with itself"):
         AltSVM(regParam=1.0).fit(table)
+
+
+class Settings:
+    """A session as far as its settings go."""
+
+    def __init__(self, **said):
+        self.said, self.conf = said, self
+
+    def get(self, name, default=None):
+        return self.said.get(name.replace(".", "_"), default)
+
+
+def test_clusters_that_cannot(spark, rated, monkeypatch):
+    from rather.spark import AltSVM, cluster
+
+    with pytest.raises(InputError, match="dynamicAllocation"):
+        cluster.refuse_settings(Settings(spark_dynamicAllocation_enabled="true"))
+    cluster.refuse_settings(Settings())
+    monkeypatch.setattr(cluster, "__version__", "9.9")
+    with pytest.raises(InputError, match=r"rather is 9\.9 here and .* on executor"):
+        AltSVM(source="ratings").fit(rated)
+    for text, sentence in (
+        ("x\nModuleNotFoundError: No module named 'rather'\n", "cannot be imported on the executors"),
+        ("  raise\nrather.errors.InputError: the thing is wrong\n\n\tat org", "^the thing is wrong$"),
+    ):
+        assert re.search(sentence, str(cluster.refusal(RuntimeError(text))))
+    lost = RuntimeError("rather.spark.group.GroupError: lost the connection to h:1; it failed\n")
+    assert cluster.refusal(lost) is None and cluster.in_short(lost) == "lost the connection to h:1; it failed"
 
 
 def test_the_hash_is_sparks(spark):

@@ -8,10 +8,26 @@ from pathlib import Path
 from .errors import InputError
 
 _MEMINFO = Path("/proc/meminfo")
+_CONTAINER = (  # the limit of a container, and what is used of it: of both kinds of control groups
+    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
+    (Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes")),
+)
 
 
 def available() -> int | None:
     """Bytes that can be had now, or None where that cannot be told."""
+    free = [n for n in (_of_machine(), *(_of_container(*files) for files in _CONTAINER)) if n is not None]
+    return min(free) if free else None
+
+
+def _of_container(limit: Path, used: Path) -> int | None:
+    try:
+        return max(int(limit.read_text()) - int(used.read_text()), 0)
+    except (OSError, ValueError):  # there is none, or "max"
+        return None
+
+
+def _of_machine() -> int | None:
     try:
         for line in _MEMINFO.read_text().splitlines():
             if line.startswith("MemAvailable:"):

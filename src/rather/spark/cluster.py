@@ -68,7 +68,10 @@ def slots(spark: Any, most: int) -> Slots:
         time.sleep(max(0.0, began + TOGETHER - time.time()))
         yield pa.RecordBatch.from_pydict({"text": [json.dumps({**said, "ended": time.time()})]})
 
-    rows = spark.range(0, tasks, 1, tasks).mapInArrow(probe, "text string").collect()
+    try:
+        rows = spark.range(0, tasks, 1, tasks).mapInArrow(probe, "text string").collect()
+    except Exception as e:
+        raise refusal(e) or e from None
     found = [json.loads(row["text"]) for row in rows]
     for one in found:
         if "failure" in one:
@@ -112,6 +115,8 @@ LOST = re.compile(r"(?:^|\n)(?:\S+\.)?GroupError: (.*?)(?:\n|$)")
 
 def refusal(failure: BaseException) -> InputError | None:
     """The sentence that input was refused with in a task, if that is what failed a job."""
+    if isinstance(failure, InputError):
+        return failure
     text = str(failure)
     if found := SAID.search(text):
         return InputError(found[1])
@@ -127,6 +132,8 @@ def refusal(failure: BaseException) -> InputError | None:
 def in_short(failure: BaseException) -> str:
     """What failed a job, in a line."""
     text = str(failure)
+    if isinstance(failure, ClusterError):
+        return text
     if found := LOST.search(text):
         return found[1]
     for sign, sentence in (

@@ -29,9 +29,10 @@ from .model import AltSVMModel
 from .params import FitParams
 from .plan import ABOUT, ASIDE, Plan, out_schema
 from .table import Said
+from .watch import watched
 from .worker import work
 
-ROWS_A_SHARD, LEAST_SHARDS, MOST_SHARDS = 2**21, 8, 4096
+ROWS_A_SHARD, LEAST_SHARDS, MOST_SHARDS = 2**20, 8, 4096
 SOME = 0.8 * LARGE  # answers that a choice is made on, at most
 FEW_RATINGS = 30_000  # up to which held-out ones may choose
 
@@ -56,7 +57,7 @@ class AltSVM(Estimator, FitParams, MLReadable, MLWritable):  # type: ignore[misc
         ties: str = "model", unseen: int | None = None, perUser: int | None = None, maxIter: int = 30,
         tol: float | None = None, seed: int = 0, numShards: int | None = None, numTasks: int | None = None,
         checkpointPath: str | None = None, checkpointInterval: int = 10, maxRetries: int = 3, timeout: float = 300.0,
-        ports: list[int] | None = None, verbose: bool = False,
+        ports: list[int] | None = None, verbose: bool = True,
     ) -> None:  # fmt: skip
         super().__init__()
         self.setParams(**{name: value for name, value in self._input_kwargs.items() if value is not None})
@@ -124,7 +125,7 @@ class Fitting:
         self.shards = estimator._get("numShards") or min(
             max(LEAST_SHARDS, 2 * cluster.power_of_two(max(1, self.n_rows // ROWS_A_SHARD))), MOST_SHARDS
         )
-        self.slots = self._slots()
+        self.slots = self._slots(must=True)
         self.budget = self._budgeted()
 
     def run(self) -> AltSVMModel:
@@ -132,11 +133,14 @@ class Fitting:
         self._say(f"rather.spark: {self.n_users:,} users, {self.n_items:,} items, {self.n_rows:,} rows; {self.budget}")
         cluster.require(self.budget)
         about, state = self._resumed() or self._chosen()
-        failures = 0
+        failures, full = 0, self.slots.tasks
         while not (about.get("history") and (about["converged"] or len(about["history"]) >= self.params["max_iter"])):
             done = len(about.get("history", ()))
             try:
-                about, state = self._job(about, state, done)
+                if failures or self.slots.tasks < full:  # executors are gone, or may have come back
+                    self.slots = self._slots()
+                    self.budget = self._budgeted()
+                about, state = self._job(about, state, done, failures)
                 failures = 0
             except Exception as e:
                 if (refused := cluster.refusal(e)) is not None:
@@ -148,8 +152,6 @@ class Fitting:
                     ) from e
                 text = f"{cluster.in_short(e)}; going on from round {done}"
                 warnings.warn(f"rather.spark: {text}", stacklevel=5)
-                self.slots = self._slots()
-                self.budget = self._budgeted()
         return AltSVMModel.from_state(self.of, self.said, about, state)
 
     # -- before ---------------------------------------------------------------------------------------------------
@@ -164,10 +166,11 @@ class Fitting:
         said += [self.of._get(name) for name in ("numShards", "checkpointInterval", "unseen", "perUser")]
         return n, max(users, 1), hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:16]
 
-    def _slots(self) -> cluster.Slots:
+    def _slots(self, must: bool = False) -> cluster.Slots:
+        """As many as there are, or are wanted; ``must``: no fewer than are wanted."""
         wanted = self.of._get("numTasks")
         found = cluster.slots(self.spark, wanted or self.shards)
-        if wanted is not None and found.tasks < wanted and not hasattr(self, "slots"):
+        if must and wanted is not None and found.tasks < wanted:
             raise InputError(
                 f"numTasks is {wanted}, but {found.tasks} tasks run at the same time here; ask for at most "
                 f"{cluster.power_of_two(found.tasks)}, or for more executors"
@@ -229,17 +232,20 @@ class Fitting:
         except Exception as e:
             raise cluster.refusal(e) or e from None
 
-    def _job(self, begun: dict[str, Any], state: DataFrame | None, done: int) -> tuple[dict[str, Any], DataFrame]:
-        """Some rounds."""
+    def _job(
+        self, begun: dict[str, Any], state: DataFrame | None, done: int, failures: int
+    ) -> tuple[dict[str, Any], DataFrame]:
+        """Some rounds, which were tried so often before."""
         most = self.params["max_iter"] - done
         if self.path is not None:
             most = min(most, self.of._get("checkpointInterval"))
-        made = self._tasks(begun, state, most, f"round-{done + most}")
+        at = f"round-{done + most}" + (f".{failures}" if failures else "")  # one that was given up may write there yet
+        made = self._tasks(begun, state, most, at)
         about = self._about(made)
         last = about["history"][-1]
         self._say(f"rather.spark: round {last['round']:.0f}, objective {last['objective']:.6g}, gap {last['gap']:.2g}")
         if self.path is not None:
-            line = json.dumps({"fit": self.fingerprint, "rounds": last["round"], "at": f"round-{done + most}"})
+            line = json.dumps({"fit": self.fingerprint, "rounds": last["round"], "at": at})
             self.spark.createDataFrame([(line,)], "value string").coalesce(1).write.mode("append").text(
                 f"{self.path}/progress"
             )
@@ -258,7 +264,7 @@ class Fitting:
 
         into = table.in_tasks(rows, self.shards, self.slots.tasks)
         made = into.mapInArrow(some_rounds, out_schema(self.said.user_type), barrier=True)
-        return self._kept(made, name, barrier=True)
+        return watched(self.spark, self.slots.tasks, lambda: self._kept(made, name, barrier=True))
 
     def _progress(self) -> dict[str, Any] | None:
         """The last checkpoint of the same fit: what is written of it was written to its end."""

@@ -89,13 +89,13 @@ class FitParams(ColumnParams):
     maxRetries = _param("maxRetries", "failures in a row without a round in between, at most", TypeConverters.toInt)
     timeout = _param("timeout", "seconds without a sign of another task, at most", TypeConverters.toFloat)
     ports = _param("ports", "first and last port that tasks listen on (not set: any)", TypeConverters.toListInt)
-    verbose = _param("verbose", "print the budget and every checkpoint", TypeConverters.toBoolean)
+    verbose = _param("verbose", "print what a fit will take, and every checkpoint", TypeConverters.toBoolean)
 
     def __init__(self) -> None:
         super().__init__()
         self._setDefault(
             source="votes", loss="squared_hinge", bias=True, itemPower=0.5, userPower=0.0, ties="model", maxIter=30,
-            seed=0, checkpointInterval=10, maxRetries=3, timeout=300.0, verbose=False,
+            seed=0, checkpointInterval=10, maxRetries=3, timeout=300.0, verbose=True,
         )  # fmt: skip
 
     def _names(self) -> dict[str, str]:
