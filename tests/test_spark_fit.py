@@ -286,6 +286,7 @@ def test_from_local(spark, model, rated):
         ("", {"source": "stars"}, "source is 'stars'"),
         ("", {"unseen": 3}, "for clicks"),
         ("none", {}, "no rows"),
+        ("alike", {}, "nothing to compare: no user rated two items differently"),
     ],
 )
 def test_bad_input_is_one_sentence(spark, rated, change, params, sentence):
@@ -301,6 +302,8 @@ def test_bad_input_is_one_sentence(spark, rated, change, params, sentence):
         table = table.union(table.limit(5))
     elif change == "user double":
         table = table.withColumn("user", F.col("user").cast("double"))
+    elif change == "alike":
+        table = table.withColumn("rating", F.lit(3.0))
     elif change == "none":
         table = table.where("user < 0")
     with warnings.catch_warnings(), pytest.raises(InputError, match=sentence) as caught:

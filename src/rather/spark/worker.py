@@ -50,6 +50,7 @@ def work(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
         shard = whole if aside is None else aside.rest
         source = shard.source(plan, group, n_threads)
         source.store.in_shards(shard.start, shard.first, group.sum if group.size > 1 else None, n_threads)
+        _check_told_anything(plan, source, group)
         fit = Fit(plan, shard, source, group, n_threads)
         fit.run(began)
         if aside is None:
@@ -94,6 +95,18 @@ def _agreed(group: Group, read: Any) -> Any:
         text[:] = np.frombuffer(refusal, np.uint8)
     group.sum(text)
     raise InputError(text.astype(np.uint8).tobytes().decode())
+
+
+def _check_told_anything(plan: Plan, source: Any, group: Group) -> None:
+    """Refuse data that compare nothing, in all tasks alike."""
+    n = np.array([source.store.n_comparisons], np.int64)
+    group.sum(n)
+    if not n[0]:
+        why = {
+            "votes": "every vote has weight 0", "ratings": "no user rated two items differently",
+            "clicks": "every user clicked every item",
+        }  # fmt: skip
+        raise InputError(f"there is nothing to compare: {why[plan.kind]}")
 
 
 class Fit:
