@@ -62,6 +62,7 @@ void in_shards_(Store& s, const In<std::int64_t>& start, std::int64_t first, std
   std::shared_ptr<const Across> others;
   if (across) others = std::make_shared<PythonAcross>(std::move(*across));
   s.first_shard = at_least(first, 0, "first");
+  s.sharded = true;
   nb::gil_scoped_release release;
   in_shards(s, Shards({users.data, users.data + n + 1}, std::move(others)), n_threads);
 }
@@ -105,6 +106,7 @@ void bind_store(nb::module_& m) {
       .def_ro("n_comparisons", &Store::n_comparisons)
       .def_ro("by_level", &Store::by_level)
       .def_prop_ro("n_entries", &Store::n_entries)
+      .def_ro("sharded", &Store::sharded)
       .def_ro("first_shard", &Store::first_shard)
       .def_prop_ro("shard_start",
                    [](nb::handle self) { return view(nb::cast<const Store&>(self).users.start(), self); })
@@ -121,7 +123,7 @@ void bind_store(nb::module_& m) {
           "in_shards_of",
           [](Store& s, const Store& other, Threads n_threads) {
             between(other.n_users, s.n_users, s.n_users, "other.n_users");
-            s.first_shard = other.first_shard;
+            s.first_shard = other.first_shard, s.sharded = other.sharded;
             in_shards(s, other.users, n_threads);
           },
           "other"_a, "n_threads"_a, Release())

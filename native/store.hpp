@@ -50,6 +50,7 @@ struct Store {
   std::vector<std::uint32_t> column_entry;  // relative to the first entry of the block
 
   Shards users{0}, entry_shards{0};
+  bool sharded = false;  // whether others hold users too, or might
   std::int64_t first_shard = 0, all_users = 0, all_entries = 0;
 
   std::int64_t n_entries() const { return static_cast<std::int64_t>(item.size()); }

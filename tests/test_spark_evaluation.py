@@ -156,9 +156,13 @@ BAD = {
         "bob", "tea", None, 0.5,
     ),
     "the prediction (column 'prediction') of user 'bob' and item 'tea' is NaN; it must be a finite number "
-    '(coldStartStrategy="drop" leaves out what a model has no score for)': ("bob", "tea", 3.0, float("nan")),
+    '(coldStartStrategy="everyone" gives what a model does not know a score, as locally; "drop" leaves it out)': (
+        "bob", "tea", 3.0, float("nan"),
+    ),
     "the prediction (column 'prediction') of user 'bob' and item 'tea' is Infinity; it must be a finite number "
-    '(coldStartStrategy="drop" leaves out what a model has no score for)': ("bob", "tea", 3.0, 1e39),
+    '(coldStartStrategy="everyone" gives what a model does not know a score, as locally; "drop" leaves it out)': (
+        "bob", "tea", 3.0, 1e39,
+    ),
     "user 'ann' has item 'tea' twice; keep one": ("ann", "tea", 2.0, 0.25),
 }  # fmt: skip
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from .errors import InputError
 
 _MEMINFO = Path("/proc/meminfo")
-_CONTAINER = (  # the limit of a container, and what is used of it: of both kinds of control groups
-    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
-    (Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes")),
+_CONTAINER = (  # the limit of a container, what is used of it, and what of that is files: of both kinds of groups
+    (Path("/sys/fs/cgroup"), "memory.max", "memory.current", "inactive_file"),
+    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
 
 
@@ -20,9 +20,11 @@ def available() -> int | None:
     return min(free) if free else None
 
 
-def _of_container(limit: Path, used: Path) -> int | None:
+def _of_container(folder: Path, limit: str, used: str, files: str) -> int | None:
     try:
-        return max(int(limit.read_text()) - int(used.read_text()), 0)
+        stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        taken = int((folder / used).read_text()) - int(stat.get(files, 0))  # files give way
+        return max(int((folder / limit).read_text()) - max(taken, 0), 0)
     except (OSError, ValueError):  # there is none, or "max"
         return None
 

@@ -190,7 +190,7 @@ def _second_shuffled(store: Any, rng: np.random.Generator, seed: int, n_threads:
     from scipy.sparse import csr_matrix, diags
     from scipy.sparse.linalg import svds
 
-    if store.all_users != store.n_users:
+    if store.sharded:  # the same for everybody, whoever has which users
         return _second_in_shards(store, seed, n_threads)
     item = rng.permutation(store.item)
     met = csr_matrix((np.ones(len(item)), item, store.start), shape=(store.n_users, store.n_items))

@@ -19,7 +19,7 @@ Column = Any
 IDS = ("user", "item")
 ID_TYPES, NUMBERS, ROUNDED = (T.StringType, T.IntegralType), T.NumericType, (T.LongType, T.DecimalType)
 SCORES = ("prediction", "winner", "loser", "score")  # compared in single precision, as by the local metrics
-COLD = ' (coldStartStrategy="drop" leaves out what a model has no score for)'
+COLD = ' (coldStartStrategy="everyone" gives what a model does not know a score, as locally; "drop" leaves it out)'
 
 
 def read(frame: DataFrame, names: Mapping[str, str]) -> DataFrame:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from .. import __version__
 from ..errors import InputError
 
-TOGETHER = 0.4  # seconds that a task stays, so that those which can run at the same time are seen to
+TOGETHER, LONGER = 0.4, 3.0  # seconds that a task stays, so that those which can run at the same time are seen to
 NO_MODULE = (
     "rather cannot be imported on the executors ({}); install it there, or ship it with the job: see docs/spark.md, "
     "'How rather gets to the executors'"
@@ -46,9 +46,19 @@ def refuse_settings(spark: Any) -> None:
         )
 
 
-def slots(spark: Any, most: int) -> Slots:
-    """How many of ``most`` tasks run at the same time, by trying; every one must be able to import rather."""
-    tasks = min(most, _parallelism(spark))
+def slots(spark: Any, most: int, wanted: int | None = None) -> Slots:
+    """How many of ``most`` tasks run at the same time, by trying; every one must be able to import rather.
+
+    Workers that start late are not seen beside others, so fewer than there should be are tried once more, for longer.
+    """
+    usual = _parallelism(spark)
+    tasks, enough = wanted or min(most, usual), min(wanted or most, usual)
+    found = _tried(spark, tasks, TOGETHER)
+    return found if found.tasks >= enough else max(found, _tried(spark, tasks, LONGER), key=lambda s: s.tasks)
+
+
+def _tried(spark: Any, tasks: int, together: float) -> Slots:
+    """How many of some tasks run at the same time, if each stays so many seconds."""
 
     def probe(batches: Any) -> Any:
         import importlib
@@ -65,7 +75,7 @@ def slots(spark: Any, most: int) -> Slots:
             said["memory"] = memory.available()
         except Exception as e:
             said["failure"] = f"{type(e).__name__}: {e}"
-        time.sleep(max(0.0, began + TOGETHER - time.time()))
+        time.sleep(max(0.0, began + together - time.time()))
         yield pa.RecordBatch.from_pydict({"text": [json.dumps({**said, "ended": time.time()})]})
 
     try:
@@ -83,9 +93,9 @@ def slots(spark: Any, most: int) -> Slots:
     by_host: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for one in found:
         by_host[one["host"]].append(one)
-    together = {host: _overlap(several) for host, several in by_host.items()}
-    known = [one["memory"] / together[one["host"]] for one in found if one["memory"] is not None]
-    return Slots(sum(together.values()), int(min(known)) if known else None)
+    at_once = {host: _overlap(several) for host, several in by_host.items()}
+    known = [one["memory"] / at_once[one["host"]] for one in found if one["memory"] is not None]
+    return Slots(sum(at_once.values()), int(min(known)) if known else None)
 
 
 def _parallelism(spark: Any) -> int:
@@ -164,7 +174,8 @@ class Budget:
     def __str__(self) -> str:
         have = "" if self.available is None else f" (of {_bytes(self.available)})"
         return (
-            f"{self.tasks} tasks of {self.shards // self.tasks} shards: {_bytes(self.memory)} memory each{have}, "
+            f"{self.tasks} task{'s' * (self.tasks > 1)} of {self.shards // self.tasks} shards: "
+            f"{_bytes(self.memory)} memory each{have}, "
             f"{_bytes(self.traffic)} sent by each in a round"
         )
 
@@ -187,7 +198,7 @@ def budget(
     entries = share * (n_rows * (2 if kind == "votes" else 1) + n_users * drawn)
     rows_in = share * n_rows * 80  # as Arrow brings them, and in order
     memory = PYTHON + item_side + user_side + 44 * entries + rows_in
-    traffic = 2 * (tasks - 1) / tasks * 8 * n_items * row
+    traffic = 2 * (tasks - 1) / tasks * 6.2 * n_items * row  # a gradient and five products with the Hessian, and less
     return Budget(tasks, shards, int(memory), int(traffic), slots.memory)
 
 

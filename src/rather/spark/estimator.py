@@ -79,7 +79,6 @@ class AltSVM(Estimator, FitParams, MLReadable, MLWritable):  # type: ignore[misc
         if self._get("bias") is True:
             settled["bias"] = about["bias_reg"]
         twin: AltSVM = self.copy({self.getParam(name): value for name, value in settled.items()})
-        twin.clear(twin.checkpointPath)
         made: AltSVMModel = model.copy()
         made._about = {**about, "calibration": asdict(Fitting(twin, dataset).calibrated())}
         return made
@@ -115,7 +114,8 @@ class Fitting:
         self.path = estimator._get("checkpointPath")
         self.before = self._progress()
         if self.before is None:
-            items = self._kept(table.numbered(table_, self.kind), "items")
+            items = table.numbered(table_, self.kind)
+            items = items.persist() if self.path is None else self._kept(items, "items")  # can be made again
         else:  # models may be made of it
             items = self.spark.read.parquet(self._folder("items"))
         self.said = Said(table.coded(table_, items, self.kind), items, dict(table_.dtypes)["user"], given)
@@ -130,7 +130,8 @@ class Fitting:
 
     def run(self) -> AltSVMModel:
         """Jobs of so many rounds each, until the fit has ended."""
-        self._say(f"rather.spark: {self.n_users:,} users, {self.n_items:,} items, {self.n_rows:,} rows; {self.budget}")
+        size = f"{self.n_rows:,} rows of about {self.n_users:,} users, {self.n_items:,} items"
+        self._say(f"rather.spark: {size}; {self.budget}")
         cluster.require(self.budget)
         about, state = self._resumed() or self._chosen()
         failures, full = 0, self.slots.tasks
@@ -169,10 +170,10 @@ class Fitting:
     def _slots(self, must: bool = False) -> cluster.Slots:
         """As many as there are, or are wanted; ``must``: no fewer than are wanted."""
         wanted = self.of._get("numTasks")
-        found = cluster.slots(self.spark, wanted or self.shards)
+        found = cluster.slots(self.spark, self.shards, wanted)
         if must and wanted is not None and found.tasks < wanted:
             raise InputError(
-                f"numTasks is {wanted}, but {found.tasks} tasks run at the same time here; ask for at most "
+                f"numTasks is {wanted}, but {found.tasks} of them run at the same time here; ask for at most "
                 f"{cluster.power_of_two(found.tasks)}, or for more executors"
             )
         return replace(found, tasks=min(cluster.power_of_two(found.tasks), self.shards))
@@ -211,7 +212,10 @@ class Fitting:
         cluster.require(self.budget)
         if self.kind == "votes":
             return Calibration(**self._about(self._by_one_task("aside", aside=True)))
-        made = self._tasks({}, None, self.params["max_iter"], "aside", aside=True)
+        try:
+            made = self._tasks({}, None, self.params["max_iter"], "aside", aside=True)
+        except Exception as e:
+            raise cluster.refusal(e) or e from None
         rows = made.where(F.col("kind") == ASIDE).select("vector").collect()
         return calibration(sorted(row["vector"] for row in rows), SHARES[1] * self.n_rows)
 

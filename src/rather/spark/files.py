@@ -45,7 +45,7 @@ class ParamsWriter(MLWriter):  # type: ignore[misc]
 
     def _text(self, text: str, path: str) -> None:
         frame = _session().createDataFrame([(text,)], "value string").coalesce(1)
-        frame.write.mode("overwrite" if self.shouldOverwrite else "errorifexists").text(path)
+        frame.write.mode("overwrite" if self.shouldOverwrite else "error").text(path)
 
 
 class ParamsReader(MLReader):  # type: ignore[misc]
@@ -79,7 +79,7 @@ class ModelWriter(ParamsWriter):
     """Of a model: its metadata last, so that what has any is whole."""
 
     def saveImpl(self, path: str) -> None:
-        mode = "overwrite" if self.shouldOverwrite else "errorifexists"
+        mode = "overwrite" if self.shouldOverwrite else "error"
         for name in ("users", "items"):
             getattr(self.instance, f"_{name}").write.mode(mode).parquet(f"{path}/{name}")
         self._text(json.dumps(self.instance._about), f"{path}/about")

@@ -30,7 +30,7 @@ def recommended(
     if k > n_items:
         raise InputError(f"numItems is {k}, but there are only {n_items} items; ask for at most {n_items}")
     if "gone" not in users.columns:
-        users = users.withColumn("gone", F.lit(None).cast("array<int>"))
+        users = users.select("*", *_none(gone="array<int>"))
     n_tasks = min(max(1, users.count() // USERS_A_TASK), MOST_TASKS)
     keys = F.array(*(F.lit(key) for key in task_keys(n_tasks)))
     people = users.select(
@@ -58,7 +58,11 @@ def recommended(
 
 
 def _none(**columns: str) -> list[Any]:
-    return [F.lit(None).cast(its_type).alias(name) for name, its_type in columns.items()]
+    """Columns without a value; lists are empty, since Spark would look at all null ones of a batch, row by row."""
+    return [
+        (F.array() if its_type.startswith("array") else F.lit(None)).cast(its_type).alias(name)
+        for name, its_type in columns.items()
+    ]
 
 
 def lists_of(
@@ -90,7 +94,7 @@ def _lists(people: pa.Table, known: dict[str, Any], about: dict[str, Any], k: in
     model = assembled(AltSVM, tensors, about_local(about, {}), np.arange(n_users), np.arange(n_items))
     gone = whole(people["gone"])
     exclude: Any = "seen" if seen else None
-    if gone.null_count < len(gone):
+    if len(gone.flatten()):
         size = np.array([0 if one is None else len(one) for one in gone.to_pylist()])
         exclude = {"user": np.repeat(np.arange(n_users), size), "item": flat(gone).astype(np.int64)}
     model.set_params(n_threads=1)

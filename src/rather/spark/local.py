@@ -69,7 +69,7 @@ def frames_of(model: Any, spark: Any) -> tuple[Any, Any, dict[str, Any]]:
     own = now._slope.own
     users = pa.table({
         "id": pa.array(now.users_.tolist()), "features": rows(now.user_factors_), "met": lists(start, met),
-        "reluctance": pa.array(np.full(len(now.users_), np.nan) if own is None else own, pa.float32()),
+        "reluctance": pa.nulls(len(now.users_), pa.float32()) if own is None else pa.array(own, pa.float32()),
     })  # fmt: skip
     count = np.bincount(met, minlength=len(now.items_))
     items = pa.table({
@@ -93,11 +93,10 @@ def frames_of(model: Any, spark: Any) -> tuple[Any, Any, dict[str, Any]]:
 
 def _frame(spark: Any, made: pa.Table) -> Any:
     """A DataFrame of an Arrow table, in whatever way this Spark has."""
-    try:
+    if int(spark.version.split(".")[0]) >= 4:
         return spark.createDataFrame(made)
-    except Exception:  # before 4.0
-        schema = ", ".join(f"`{field.name}` {_sql(field.type)}" for field in made.schema)
-        return spark.createDataFrame([tuple(row.values()) for row in made.to_pylist()], schema)
+    schema = ", ".join(f"`{field.name}` {_sql(field.type)}" for field in made.schema)
+    return spark.createDataFrame([tuple(row.values()) for row in made.to_pylist()], schema)
 
 
 def _sql(kind: pa.DataType) -> str:
@@ -109,7 +108,9 @@ def _sql(kind: pa.DataType) -> str:
 
 
 def matrix(column: Any, width: int) -> FloatArray:
-    return flat(column).reshape(-1, width) if width else np.zeros((len(column), 0), np.float32)
+    if not width:
+        return np.zeros((len(column), 0), np.float32)
+    return np.asarray(flat(column), np.float32).reshape(-1, width)
 
 
 def flat(column: Any) -> Any:

@@ -104,10 +104,11 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
         )
 
     def _with_scores(self, dataset: DataFrame, wanted: dict[str, str]) -> DataFrame:
+        _refuse_twice(dataset, wanted)
         rows = self._joined(dataset, wanted.values())
         for n, name in enumerate(wanted):
             rows = rows.withColumn(name, self._score(n))
-        rows = rows.select(*dataset.columns, *wanted)
+        rows = rows.select(*map(_quoted, dataset.columns), *map(_quoted, wanted))
         if self._get("coldStartStrategy") == "drop":
             for name in wanted:
                 rows = rows.where(~F.isnan(name))
@@ -152,8 +153,9 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
                 "this model does not know how sure to be: model = estimator.calibrate(model, dataset) finds it, from "
                 "the data it was fitted to"
             )
+        _refuse_twice(dataset, [self._get("probabilityCol")])
         rows = self._joined(dataset, (self._get("leftCol"), self._get("rightCol")))
-        met, name = F.coalesce(F.size("_met"), F.lit(0)), self._get("probabilityCol")
+        met, name = F.when(F.col("_met").isNull(), 0).otherwise(F.size("_met")), self._get("probabilityCol")
         unmet = sum(
             (F.when(F.array_contains("_met", F.col(f"_c{n}")), 0.0).otherwise(1.0) for n in range(2)), F.lit(0.0)
         )
@@ -167,7 +169,7 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
             won, lost = _sigmoid(x - reluctance), _sigmoid(-x - reluctance)
             three = {"left": won, "tie": F.greatest(1.0 - won - lost, F.lit(0.0)), "right": lost}
             rows = rows.withColumn(name, F.struct(*(value.cast("float").alias(key) for key, value in three.items())))
-        rows = rows.select(*dataset.columns, name)
+        rows = rows.select(*map(_quoted, dataset.columns), _quoted(name))
         if self._get("coldStartStrategy") == "drop":
             rows = rows.where(~F.isnan(f"{name}.left" if found["tie"] else name))
         return rows
@@ -236,6 +238,12 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
     @classmethod
     def read(cls) -> ModelReader:
         return ModelReader(cls)
+
+
+def _refuse_twice(dataset: DataFrame, wanted: Any) -> None:
+    for name in wanted:
+        if name in dataset.columns:
+            raise InputError(f"the table has a column {name!r} already, which is to be added; drop or rename it")
 
 
 def _sigmoid(x: Column) -> Column:

@@ -49,6 +49,11 @@ class ColumnParams(Params):  # type: ignore[misc]
         param = self.getParam(name)
         return self.getOrDefault(param) if self.isDefined(param) else None
 
+    def setColdStartStrategy(self, value: str) -> Any:
+        """nan, drop or everyone; see the parameter."""
+        one_of("coldStartStrategy", value, UNKNOWN)
+        return self._set(coldStartStrategy=value)
+
     def _check_columns(self) -> None:
         one_of("coldStartStrategy", self._get("coldStartStrategy"), UNKNOWN)
 

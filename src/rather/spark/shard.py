@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..data.clicks import AgainstUnseen, ClickRule, DrawnPairs, drawn
+from ..data.frames import EXACT
 from ..data.ids import quoted
 from ..data.ratings import Levels, Rated
 from ..data.rows import Clicks, Pairs, Ratings, by_user, halved
@@ -138,6 +139,7 @@ def _check(plan: Plan, users: pa.Array, code: Any, a: Any, b: Any, x: Any) -> No
             refuse(~((x >= 0) & (x <= LARGEST_WEIGHT)), f"has a weight that is not from 0 to {LARGEST_WEIGHT:,.0f}")
     if plan.kind == "ratings":
         refuse(~np.isfinite(x), "has a rating that is missing or not finite; drop such rows first")
+        refuse(np.abs(x) >= EXACT, "has a rating beyond 2**53, where whole numbers tie; rescale them")
 
 
 def _numbered(said: pa.Table, first: int, count: int) -> tuple[pa.Array, Any, Any]:
@@ -175,9 +177,8 @@ def _codes(rows: pa.Table, users: pa.Array) -> Any:
 
 def _vectors(rows: pa.Table) -> FloatArray:
     """All numbers of their vectors, one row after the other."""
-    flat = rows["vector"].combine_chunks()
-    flat = flat.flatten() if len(flat) else pa.array([], pa.float32())
-    return np.asarray(flat.to_numpy(zero_copy_only=False), np.float32)
+    parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in rows["vector"].chunks]
+    return np.concatenate([np.empty(0, np.float32), *parts])
 
 
 def _column(table: pa.Table, name: str, kind: Any, missing: Any = None) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -34,7 +34,8 @@ def columns_of(frame: DataFrame, kind: str, names: dict[str, str]) -> tuple[Data
     for role, name in names.items():
         if name not in types:
             present = ", ".join(map(repr, types)) or "none"
-            raise InputError(f"there is no column {name!r} (for the {role}); the columns are {present}")
+            hint = "; of ratings or clicks say source='ratings' or 'clicks'" if role in ("winner", "loser") else ""
+            raise InputError(f"there is no column {name!r} (for the {role}); the columns are {present}{hint}")
         its_type, column = types[name], F.col("`" + name.replace("`", "``") + "`")
         what = f"the {role} (column {name!r}) holds values of type {its_type.simpleString()}"
         if role in NUMBERS:
@@ -66,9 +67,8 @@ def numbered(table: DataFrame, kind: str) -> DataFrame:
     sides = ("winner", "loser") if kind == "votes" else ("item",)
     ids = [table.select(F.col(side).alias("item")) for side in sides]
     every = ids[0] if len(ids) == 1 else ids[0].union(ids[1])
-    every = every.where(F.col("item").isNotNull()).distinct()
-    code = F.row_number().over(Window.orderBy("item")) - 1
-    return every.select(code.cast("int").alias("a"), "item")
+    ids_in_order = F.sort_array(F.collect_set("item"))  # every task has all items anyway
+    return every.agg(ids_in_order.alias("ids")).select(F.posexplode("ids").alias("a", "item"))
 
 
 def coded(table: DataFrame, items: DataFrame, kind: str) -> DataFrame:
@@ -88,7 +88,7 @@ def coded(table: DataFrame, items: DataFrame, kind: str) -> DataFrame:
 def in_shards(rows: DataFrame, n_shards: int) -> DataFrame:
     """The rows as they go in, each with its user's shard."""
     shard = F.pmod(F.xxhash64("user"), F.lit(n_shards)).cast("int")
-    none = F.lit(None).cast("array<float>").alias("vector")
+    none = F.array().cast("array<float>").alias("vector")  # not null: Spark would look at all nulls of a batch for each
     return rows.select(
         F.lit(SAID).cast("tinyint").alias("kind"), shard.alias("shard"), "user", "a", "b", "x", "tie", none
     )
