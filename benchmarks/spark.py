@@ -2,13 +2,13 @@
 
     python benchmarks/spark.py [bits faults parity speed memory]
 
-A standalone master and two workers, and a Connect server, are started on loopback and ended with the script. ``bits``:
-the same factors on local[2], on the cluster and by Connect, and by 1 and 2 tasks. ``faults``: the same after a kill -9
-of a Python worker, of an executor, and of a worker for good, in the middle of a fit with checkpoints; ``notice`` is the
-seconds from the kill to the driver's warning. ``parity``: objective and NDCG@10 beside rather.AltSVM. ``speed``:
-seconds of a round and of a fit of ten, MovieLens 1M with N = 100 and rank 100, and all of Letterboxd, beside
-rather.AltSVM on two threads and MLlib's ALS, whose regParam is chosen on held-out training ratings. ``memory``: the most that the
-driver's Python and JVM held, by the number of users.
+A standalone master and two workers, and a Connect server, are started on loopback and ended with the script.
+``bits``: the same factors on local[2], on the cluster and by Connect, and by 1 and 2 tasks. ``faults``: the same
+after a kill -9 of a Python worker, of an executor, and of a worker for good, in the middle of a fit with checkpoints;
+``notice`` is the seconds from the kill to the driver's warning. ``parity``: objective and NDCG@10 beside
+rather.AltSVM. ``speed``: seconds of a round and of a fit of ten, MovieLens 1M with N = 100 and rank 100, and all of
+Letterboxd, beside rather.AltSVM on two threads and MLlib's ALS, whose regParam is chosen on held-out training
+ratings. ``memory``: the most that the driver's Python and JVM held, by the number of users.
 """
 
 from __future__ import annotations

@@ -374,7 +374,10 @@ def main() -> None:
         return
     here = machine()
     with tempfile.TemporaryDirectory() as folder, spark() as session:
-        found = [checked(here, shape, session, folder) for shape in CHECKED]
+        found = []
+        for shape in CHECKED:
+            found.append(checked(here, shape, session, folder))
+            print(found[-1], flush=True)
     bench.report("spark-cost", found)
     speed = float(np.median([one["ratings"] / one["tasks"] / max(one["read s"], 1e-3) for one in found]))
     bench.report("spark-cost-sizes", [foretold(here, n, threads, speed) for n in SIZES for threads in (16, 4, 1)])
