@@ -11,8 +11,10 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 import pytest
 
-from rather.spark import group as module
-from rather.spark.group import CHUNK, HEADER, SMALL, Group, GroupError, Listener
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'rather[spark]'")
+
+from rather.spark import group as module  # noqa: E402
+from rather.spark.group import CHUNK, HEADER, SMALL, Group, GroupError, Listener  # noqa: E402
 
 TOKEN = "not a secret"
 JUST = SMALL // 8
