@@ -13,8 +13,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'rather[spark]'")
 
-from rather.spark import group as module  # noqa: E402
-from rather.spark.group import CHUNK, HEADER, SMALL, Group, GroupError, Listener  # noqa: E402
+from rather.spark import group as module
+from rather.spark.group import CHUNK, HEADER, SMALL, Group, GroupError, Listener
 
 TOKEN = "not a secret"
 JUST = SMALL // 8
