@@ -5,6 +5,7 @@
 #include "bindings.hpp"
 #include "border.hpp"
 #include "spectral.hpp"
+#include "tied.hpp"
 
 namespace rather {
 
@@ -90,8 +91,7 @@ void bind_passes(nb::module_& m) {
       "store"_a, "coefficient"_a, "left"_a, "right"_a, "columns"_a, "iterations"_a, "n_threads"_a, Release());
   nb::class_<FeaturePrior>(m, "Prior")
       .def(nb::init<In<float>, std::int64_t, In<float>, double, Threads, const Store*>(), "features"_a, "k"_a,
-           "weight"_a, "strength"_a, "n_threads"_a, "store"_a.none() = nb::none())
-      .def_prop_ro("ridge", [](const FeaturePrior& self) { return self.prior.lambda(); })
+           "weight"_a, "ridge"_a, "n_threads"_a, "store"_a.none() = nb::none())
       .def(
           "regress",
           [](const FeaturePrior& self, const In<float>& X, const InOut<float>& C,
@@ -100,7 +100,23 @@ void bind_passes(nb::module_& m) {
             self.prior.regress(x.data, x.ld, rows(C, self.prior.k(), "C", x.ld).data,
                                mean ? rows(*mean, self.f.n, "mean", x.ld).data : nullptr, n_threads);
           },
-          "X"_a, "C"_a, "mean"_a.none(), "n_threads"_a, Release());
+          "X"_a, "C"_a, "mean"_a.none(), "n_threads"_a, Release())
+      .def(
+          "means",
+          [](const FeaturePrior& self, const In<float>& C, const InOut<float>& out, Threads n_threads) {
+            auto c = rows(C, self.prior.k(), "C");
+            multiply(self.f.data, self.f.ld, self.prior.k(), c.data, c.ld, rows(out, self.f.n, "out", c.ld).data,
+                     self.f.n, n_threads);
+          },
+          "C"_a, "out"_a, "n_threads"_a, Release());
+  m.def(
+      "principal",
+      [](const InOut<float>& F, std::int64_t k, const InOut<double>& axes, Threads n_threads) {
+        auto f = rows(F, kAny, "F");
+        between(k, 0, f.ld, "k");
+        return principal(f.data, f.n, f.ld, k, sized(axes, k * k, "axes"), n_threads);
+      },
+      "F"_a, "k"_a, "axes"_a, "n_threads"_a, Release());
   m.def(
       "singular_expanded",
       [](const Store& s, const In<float>& coefficient, const In<float>& user_root, const FeaturePrior& users,
@@ -114,6 +130,20 @@ void bind_passes(nb::module_& m) {
                                  v.data, u.ld, between(columns, 0, u.ld, "columns"), iterations, n_threads);
       },
       "store"_a, "coefficient"_a, "user_root"_a, "users"_a, "item_root"_a, "items"_a, "left"_a, "right"_a, "columns"_a,
+      "iterations"_a, "n_threads"_a, Release());
+  m.def(
+      "singular_tied",
+      [](const Store& s, const In<float>& coefficient, const In<float>& user_root, const FeaturePrior& users,
+         const FeaturePrior& described, const InOut<float>& left, const InOut<float>& right, std::int64_t columns,
+         int iterations, Threads n_threads) {
+        auto u = rows(left, s.n_users, "left");
+        auto v = rows(right, s.n_items, "right", u.ld);
+        return singular_tied(s, sized(coefficient, s.n_entries(), "coefficient"),
+                             {sized(user_root, s.n_users, "user_root"), users.of(s.n_users, "users")},
+                             described.of(s.n_items, "described"), u.data, v.data, u.ld,
+                             between(columns, 0, u.ld, "columns"), iterations, n_threads);
+      },
+      "store"_a, "coefficient"_a, "user_root"_a, "users"_a, "described"_a, "left"_a, "right"_a, "columns"_a,
       "iterations"_a, "n_threads"_a, Release());
 }
 

@@ -14,11 +14,11 @@ struct FeaturePrior {
   Prior prior;
 
   // Of the users of a store, if one is given.
-  FeaturePrior(In<float> F, std::int64_t k, In<float> weight, double strength, Threads n_threads, const Store* store)
+  FeaturePrior(In<float> F, std::int64_t k, In<float> weight, double ridge, Threads n_threads, const Store* store)
       : features(F),
         f(rows(F, store ? store->n_users : kAny, "features")),
-        prior(f.data, f.ld, between(k, 1, f.ld, "k"), weights(weight, f.n), store ? store->users : Shards(f.n),
-              strength, n_threads) {}
+        prior(f.data, f.ld, between(k, 0, f.ld, "k"), weights(weight, f.n), store ? store->users : Shards(f.n), ridge,
+              n_threads) {}
 
   // Of so many rows, or it is refused by name.
   const Prior& of(std::int64_t n, const char* name) const {

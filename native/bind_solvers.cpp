@@ -6,10 +6,10 @@
 #include "bind_prior.hpp"
 #include "bindings.hpp"
 #include "border.hpp"
-#include "joint.hpp"
 #include "newton.hpp"
 #include "robirank.hpp"
 #include "sdca.hpp"
+#include "tied.hpp"
 
 namespace rather {
 
@@ -77,7 +77,7 @@ Report joint_step_(const State& state, int loss, float delta, const In<float>& s
   const Store& s = state.s;
   const std::int64_t n = kUsers ? s.n_users : s.n_items, n_other = kUsers ? s.n_items : s.n_users;
   auto x = rows(X, n, kUsers ? "U" : "V");
-  Side<kUsers> side{s, rows(other, n_other, kUsers ? "V" : "U", x.ld).data};
+  OneSide<kUsers> side{s, rows(other, n_other, kUsers ? "V" : "U", x.ld).data};
   const float* shapes = sized(shape, n, "shape");
   between(rank, 0, x.ld - 1, "rank");
   Ridges ridges{shapes, side.mine(), rank, x.ld, reg, bias_reg, prior ? &prior->of(n, "prior") : nullptr, !kUsers};
@@ -99,6 +99,26 @@ Report item_step_(const State& state, int loss, float delta, const In<float>& sh
                   double loss_before, int cg_steps, double cg_tol, Threads n_threads) {
   return joint_step_<false>(state, loss, delta, shape, reg, bias_reg, prior, U, V, rank, loss_before, cg_steps, cg_tol,
                             n_threads);
+}
+
+// Items that are nothing but their features; V is set to them times C.
+Report tied_item_step_(const State& state, int loss, float delta, float reg, float bias_reg,
+                       const FeaturePrior& described, const In<float>& U, const InOut<float>& C, const InOut<float>& V,
+                       std::int64_t rank, double loss_before, int cg_steps, double cg_tol, Threads n_threads) {
+  const Store& s = state.s;
+  const Prior& prior = described.of(s.n_items, "described");
+  auto c = rows(C, prior.k(), "C");
+  TiedItems side{s, rows(U, s.n_users, "U", c.ld).data, prior};
+  float* v = rows(V, s.n_items, "V", c.ld).data;
+  between(rank, 0, c.ld - 1, "rank");
+  const std::vector<float> alike(prior.k(), 1.0f);
+  Ridges ridges{alike.data(), side.mine(), rank, c.ld, reg, bias_reg, nullptr, true};
+  StepOptions options{1, cg_steps, cg_tol, 0, n_threads};
+  Report report = reported(with_loss_of(s, loss, delta, [&](auto kind) {
+    return joint_step(kind, side, ridges, c.data, loss_before, state.z, room(state), options);
+  }));
+  multiply(prior.features(), prior.ldf(), prior.k(), c.data, c.ld, v, s.n_items, n_threads);
+  return report;
 }
 
 double evaluate_(const State& state, int loss, float delta, Threads n_threads) {
@@ -256,6 +276,8 @@ void bind_solvers(nb::module_& m) {
         "U"_a, "rank"_a, "loss_before"_a, "cg_steps"_a, "cg_tol"_a, "n_threads"_a, Release());
   m.def("item_step", &item_step_, "state"_a, "loss"_a, "delta"_a, "shape"_a, "reg"_a, "bias_reg"_a, "prior"_a.none(),
         "U"_a, "V"_a, "rank"_a, "loss_before"_a, "cg_steps"_a, "cg_tol"_a, "n_threads"_a, Release());
+  m.def("tied_item_step", &tied_item_step_, "state"_a, "loss"_a, "delta"_a, "reg"_a, "bias_reg"_a, "described"_a, "U"_a,
+        "C"_a, "V"_a, "rank"_a, "loss_before"_a, "cg_steps"_a, "cg_tol"_a, "n_threads"_a, Release());
   m.def("evaluate", &evaluate_, "state"_a, "loss"_a, "delta"_a, "n_threads"_a, Release());
   m.def("slope_along", &slope_along_, "state"_a, "loss"_a, "delta"_a, "x"_a, "t"_a, "n_threads"_a, Release());
   m.def("pair_slopes", &pair_slopes_, "state"_a, "loss"_a, "delta"_a, "slope"_a, "curvature"_a, "n_threads"_a,

@@ -153,6 +153,8 @@ inline void multiply_right(float* A, std::int64_t n, std::int64_t ld, const Smal
   multiply(A, ld, R.n, packed.data(), ld, A, n, n_threads);
 }
 
+inline constexpr std::int64_t kWorthIt = 256;  // rows of a small matrix, from where on threads are
+
 inline void subtract(double scale, const double* from, double* to, std::int64_t n) {
   for (std::int64_t k = 0; k < n; ++k) to[k] -= scale * from[k];
 }
@@ -173,7 +175,7 @@ void cholesky(double* A, std::int64_t n, Pivot&& pivot) {
 
 // R^-1, upper triangular, where G = R'R; the rows and columns of what depends on others, to `least` of its square, are
 // 0. In steps along rows, which the compiler makes vectors of. G is used up.
-inline Small inverse_root(Small& G, double least) {
+inline Small inverse_root(Small& G, double least, int n_threads = 1) {
   const std::int64_t n = G.n;
   std::vector<double> full(n);
   for (std::int64_t j = 0; j < n; ++j) full[j] = G(j, j);
@@ -181,7 +183,9 @@ inline Small inverse_root(Small& G, double least) {
     const bool independent = full[j] > 0 && G(j, j) > least * full[j];
     const double by = independent ? 1 / std::sqrt(G(j, j)) : 0.0;
     for (std::int64_t b = j; b < n; ++b) G(j, b) *= by;
-    for (std::int64_t i = j + 1; i < n; ++i) subtract(G(j, i), &G(j, i), &G(i, i), n - i);
+    for_ranges(n - j < kWorthIt ? 1 : n_threads, n - j - 1, 64, [&](int, std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = j + 1 + first; i < j + 1 + last; ++i) subtract(G(j, i), &G(j, i), &G(i, i), n - i);
+    });
   }
   Small inverse(n);
   for (std::int64_t i = n; i-- > 0;) {  // row i of R^-1 = (e_i - sum over k > i of R_ik row k of R^-1) / R_ii
@@ -195,13 +199,15 @@ inline Small inverse_root(Small& G, double least) {
 }
 
 // G^-1 of a positive definite matrix.
-inline Small inverse(Small G) {
+inline Small inverse(Small G, int n_threads) {
   const std::int64_t n = G.n;
-  Small root = inverse_root(G, 1e-12), out(n);
-  for (std::int64_t k = 0; k < n; ++k)  // R^-1 R^-T: column k of the root times itself
-    for (std::int64_t i = 0; i <= k; ++i)
-      if (double scale = root(i, k); scale != 0)
-        for (std::int64_t j = 0; j <= k; ++j) out(i, j) += scale * root(j, k);
+  Small root = inverse_root(G, 1e-12, n_threads), across(n), out(n);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t k = i; k < n; ++k) across(k, i) = root(i, k);
+  for_ranges(n_threads, n, 16, [&](int, std::int64_t first, std::int64_t last) {  // R^-1 R^-T
+    for (std::int64_t i = first; i < last; ++i)
+      for (std::int64_t k = i; k < n; ++k) subtract(-root(i, k), across.row(k), out.row(i), k + 1);
+  });
   return out;
 }
 
@@ -292,6 +298,17 @@ inline std::vector<double> eigen(Small T, Small& vectors) {
     values[k] = d[order[k]];
     for (std::int64_t i = 0; i < n; ++i) vectors(i, k) = Q(order[k], i);
   }
+  return values;
+}
+
+// Turns the first k columns of A (n x ld) into their principal axes, largest first, and returns the squares that they
+// hold; axes (k x k) are those, in columns. The other columns become 0.
+inline std::vector<double> principal(float* A, std::int64_t n, std::int64_t ld, std::int64_t k, double* axes,
+                                     int n_threads) {
+  Small vectors(k);
+  std::vector<double> values = eigen(gram(A, Shards(n), ld, k, n_threads), vectors);
+  multiply_right(A, n, ld, vectors, n_threads);
+  std::copy(vectors.a.begin(), vectors.a.end(), axes);
   return values;
 }
 

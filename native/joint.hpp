@@ -46,7 +46,7 @@ struct Ridges {
 
 // The rows of one side, users or items, and how they meet those of the other: the passes over the data that are of both.
 template <bool kUsers>
-struct Side {
+struct OneSide {
   const Store& s;
   const float* other;  // V where these are the users, else U
 
@@ -184,8 +184,8 @@ class Form {
 
 // On entry z holds the scalars at X and the other factor, and loss_before their loss; on return those at the new X. `over`
 // is room for numbers over the entries: curvatures, then the step's scores.
-template <class Loss, bool kUsers>
-StepReport joint_step(const Loss& loss, const Side<kUsers>& side, const Ridges& ridges, float* X, double loss_before,
+template <class Loss, class Side>
+StepReport joint_step(const Loss& loss, const Side& side, const Ridges& ridges, float* X, double loss_before,
                       const Scalars& z, float* over, const StepOptions& options) {
   constexpr std::int64_t kEntries = 1 << 14, kRows = Form::kRows;  // chunks
   const Store& s = side.s;

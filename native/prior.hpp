@@ -1,11 +1,9 @@
 // Means of the rows of a factor that are linear in features of the rows: the prior of a hierarchical model.
 //
 //   row x_n ~ C' f_n,  where C minimises  sum_n w_n |x_n - C' f_n|^2 + lambda |C|^2
-//                      and                lambda = strength tr(F'WF) / k
 //
-// A strength of 1 makes the shared C cost, on average, what it would cost every row to pay for its mean itself. With C at
-// its best the ridges are a quadratic form of the rows alone, x' K x with K = W - W F (F'WF + lambda)^-1 F'W, whose
-// product with rows is W (x - F C).
+// With C at its best the ridges are a quadratic form of the rows alone, x' K x with K = W - W F (F'WF + lambda)^-1 F'W,
+// whose product with rows is W (x - F C). Rows without any features (k = 0) have the mean 0.
 #pragma once
 
 #include <cmath>
@@ -18,14 +16,10 @@ namespace rather {
 class Prior {
  public:
   // F: rows of ldf floats of which the first k are features. It must outlive this.
-  Prior(const float* F, std::int64_t ldf, std::int64_t k, std::vector<float> weight, Shards rows, double strength,
+  Prior(const float* F, std::int64_t ldf, std::int64_t k, std::vector<float> weight, Shards rows, double lambda,
         int n_threads)
-      : F_(F), ldf_(ldf), k_(k), weight_(std::move(weight)), rows_(std::move(rows)) {
-    Small G = gram(F_, rows_, ldf_, k_, n_threads, weight_.data());
-    double trace = 0;
-    for (std::int64_t a = 0; a < k_; ++a) trace += G(a, a);
-    lambda_ = std::max(strength * trace / static_cast<double>(k_), 1e-12);
-    inverse_ = inverted(std::move(G));
+      : F_(F), ldf_(ldf), k_(k), weight_(std::move(weight)), rows_(std::move(rows)), lambda_(lambda) {
+    inverse_ = inverted(gram(F_, rows_, ldf_, k_, n_threads, weight_.data()), n_threads);
   }
 
   double lambda() const { return lambda_; }
@@ -43,7 +37,7 @@ class Prior {
 
   // The inverse of F' diag(w) F + lambda, for other weights.
   std::vector<float> inverse_for(const std::vector<float>& w, int n_threads) const {
-    return inverted(gram(F_, rows_, ldf_, k_, n_threads, w.data()));
+    return inverted(gram(F_, rows_, ldf_, k_, n_threads, w.data()), n_threads);
   }
 
   // C (k x ld) from sums, by the inverse for the rows' own weights or one that is given.
@@ -65,9 +59,9 @@ class Prior {
   }
 
  private:
-  std::vector<float> inverted(Small G) const {
+  std::vector<float> inverted(Small G, int n_threads) const {
     for (std::int64_t a = 0; a < k_; ++a) G(a, a) += lambda_;
-    Small found = inverse(std::move(G));
+    Small found = inverse(std::move(G), n_threads);
     return {found.a.begin(), found.a.end()};
   }
 
@@ -75,7 +69,7 @@ class Prior {
   std::int64_t ldf_, k_;
   std::vector<float> weight_, inverse_;
   Shards rows_;
-  double lambda_ = 0;
+  double lambda_;
 };
 
 // One side of a factor model with prior means: its rows are L x, where x has a row for every row and one for every

@@ -46,6 +46,7 @@ def calls():
     voted = {"user": whole(0, 1, 3), "winner": whole(0, 1, 5), "loser": whole(1, 5, 0)}
     singular = {"left": U, "right": V, "columns": 2, "iterations": 1, "n_threads": 1}
     bundle = {"planes": 5, "gap": 0.1, "n_threads": 1}
+    described = {"described": priors[1], "U": U, "C": factor(2, RANK + 1), "V": V, "rank": RANK, "loss_before": 1.0}
     roots = {"user_root": p, "users": priors[0], "item_root": q, "items": priors[1]}
     two = {"winner": places(len(r.user)), "loser": places(len(r.user)), "n_threads": 1}
     seen = {"seen_start": clicks()["start"], "seen": clicks()["item"]}
@@ -92,6 +93,10 @@ def calls():
             "state": state, "loss": 0, "delta": 0.0, "shape": q, "reg": 1.0, "bias_reg": 1.0, "prior": priors[1],
             "U": U, "V": V, "rank": RANK, "loss_before": 1.0, **steps,
         },
+        "tied_item_step": {
+            "state": state, "loss": 0, "delta": 0.0, "reg": 1.0, "bias_reg": 1.0, **described, **steps,
+        },
+        "principal": {"F": U, "k": 2, "axes": np.zeros((2, 2)), "n_threads": 1},
         "pair_slopes": {
             "state": pair_state, "loss": 0, "delta": 0.0, "slope": floats(3), "curvature": floats(3), "n_threads": 1,
         },
@@ -134,11 +139,16 @@ def calls():
             "column_square": np.ones(N_ITEMS), "n_threads": 1,
         },
         "singular": {"store": STORE, "coefficient": floats(N), **singular},
-        "Prior": {"features": U, "k": 2, "weight": p, "strength": 0.5, "n_threads": 1},
+        "Prior": {"features": U, "k": 2, "weight": p, "ridge": 0.5, "n_threads": 1},
         "Prior.regress": {
             "self": priors[0], "X": U, "C": np.zeros((2, U.shape[1]), np.float32), "mean": U.copy(), "n_threads": 1,
         },
+        "Prior.means": {"self": priors[0], "C": factor(2, RANK + 1), "out": U.copy(), "n_threads": 1},
         "singular_expanded": {"store": STORE, "coefficient": floats(N), **roots, **singular},
+        "singular_tied": {
+            "store": STORE, "coefficient": floats(N), "user_root": p, "users": priors[0], "described": priors[1],
+            **singular,
+        },
         "RatedLists": {"store": STORE, "loss": 0, "k": 3, "rating": np.ones(N)},
         "evaluate_lists": {"lists": lists, "m": floats(N), "c": floats(N), "n_threads": 1},
         "bundle_users": {"lists": lists, "V": V, "U": U, "rank": RANK, "reg": 1.0, **bundle},
@@ -270,7 +280,7 @@ def test_unknown_losses(f):
 
 @pytest.mark.parametrize(
     ("f", "name", "bad"),
-    [(f, name, bad) for name, bad in (("n_threads", 0), ("rank", 16), ("rank", -1), ("columns", 17), ("k", 0))
+    [(f, name, bad) for name, bad in (("n_threads", 0), ("rank", 16), ("rank", -1), ("columns", 17), ("k", -1))
      for f, given in calls().items() if name in given]
     + [("Pass", "updates", 0), ("sdca_users", "updates", -1), ("sample_items", "per_user", 7), ("Prior", "k", 17)]
 )  # fmt: skip

@@ -8,7 +8,9 @@ import pytest
 import rather
 from rather import AltSVM, Comparisons, Convex, InputError
 from rather.native import core, factor
+from rather.solving.described import Known, priors
 from rather.solving.exposure import STRENGTH, exposure_features
+from rather.solving.priors import Block, Prior
 from rather.solving.problem import Problem
 
 
@@ -32,9 +34,8 @@ def test_regression_is_the_ridge_regression_on_the_features():
     rng = np.random.default_rng(0)
     F, X, w = factor(700, 5), factor(700, 9), rng.uniform(0.5, 2, 700).astype(np.float32)
     F[:, :5], X[:, :9] = rng.standard_normal((700, 5)), rng.standard_normal((700, 9))
-    prior = core.Prior(F, 5, w, 0.5, 2)
-    C, mean = np.zeros((5, X.shape[1]), np.float32), np.zeros_like(X)
-    prior.regress(X, C, mean, 2)
+    prior = Prior([Block(F, 5, 0.5)], w, 2)
+    C, mean = prior.regress(X)
     f, x, W = F[:, :5].astype(float), X.astype(float), np.diag(w.astype(float))
     G = f.T @ W @ f
     assert prior.ridge == pytest.approx(0.5 * np.trace(G) / 5, rel=1e-5)
@@ -116,7 +117,7 @@ def test_convex_optimum_against_a_general_purpose_solver():
     comparisons = stars(n_users=12, n_items=10, per_user=5)
     model = Convex(reg=1.0, bias=2.0, exposure=True, tol=1e-4).fit(comparisons)
     made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons.source)
-    users, items = made.priors(comparisons.source.store, scaled, 1)
+    users, items = priors(comparisons.source.store, scaled, made, Known(), 1)
 
     def kernel(prior, shape):
         f = prior.features[:, : prior.k].astype(float)
@@ -194,7 +195,7 @@ def test_newcomers_of_the_constrained_program():
     for rounds in (2, 3, 5):
         model = Convex(lam=0.5, exposure=True, max_iter=rounds).fit(comparisons)
         made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons.source)
-        prior = made.priors(comparisons.source.store, scaled, 1)[0]
+        prior = priors(comparisons.source.store, scaled, made, Known(), 1).users
         np.testing.assert_allclose(model.prior_[1], prior.coefficients(model.U_)[:, : model.rank_], atol=1e-5)
 
 

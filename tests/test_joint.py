@@ -10,7 +10,7 @@ import pytest
 import rather
 from rather import AltSVM, Comparisons
 from rather.native import core, factor
-from rather.solving.priors import Priors
+from rather.solving.priors import Block, Prior, Priors
 from rather.solving.problem import Problem
 from rather.solving.scales import scales
 
@@ -26,7 +26,7 @@ def world(n_users=23, n_items=17, rank=3, k=5, loss="squared_difference", bias=T
     def prior(n, shape):
         features = factor(n, k)
         features[:, :k] = rng.standard_normal((n, k)) / 2
-        return rather.solving.priors.Prior(features, k, shape, 0.7, 2)
+        return Prior([Block(features, k, 0.7)], shape, 2)
 
     priors = Priors(prior(n_users, shapes.user_ridge), prior(n_items, shapes.item_ridge))
     problem = Problem(source.store, rank=rank, loss=loss, bias=bias, scales=shapes, n_threads=2, priors=priors)

@@ -8,6 +8,7 @@ import pytest
 from rather import Comparisons
 from rather.native import LOSSES, core
 from rather.solving import start
+from rather.solving.described import Known, priors
 from rather.solving.exposure import exposure_features
 from rather.solving.newton import Newton
 from rather.solving.problem import Problem
@@ -58,7 +59,7 @@ def fitted(source, loss, exposed, n_threads=1):
     found = exposure_features(source, wanted=exposed, seed=0, n_threads=n_threads)
     problem = Problem(
         store, rank=6, loss=loss, bias=True, scales=scaled, n_threads=n_threads,
-        priors=None if found is None else found.priors(store, scaled, n_threads),
+        priors=priors(store, scaled, found, Known(), n_threads),
     )  # fmt: skip
     reg, bias = reg_scales(store, loss=loss, scales=scaled, n_threads=n_threads)
     problem.set_reg(0.5 * reg, bias)

@@ -21,6 +21,7 @@ from .votes import Votes
 
 MOST_UNSEEN = 1000  # if the number is not given: with that or a quarter, held-out clicks came out best for their cost
 POPULARITY_POWER = 0.75  # unseen items are drawn in proportion to (clicks)^this; chosen on held-out training clicks
+NOBODY = 1e-9  # as popularity
 NO_SAMPLE = (
     "sample draws from comparisons that were made, and these stand for clicks; draw from the table of clicks, then "
     "use Comparisons.from_clicks"
@@ -77,6 +78,10 @@ class Clicked(Source):
 
     def of_users(self, users: Mask) -> Source:
         return clicked(self.n_users, self.n_items, self.clicks.take(users[self.clicks.user]), self.rule)
+
+    def without_items(self, items: Mask) -> Source:
+        """Drawn anew: nobody passed over what was not there."""
+        return clicked(self.n_users, self.n_items, self.clicks.take(~items[self.clicks.item]), self.rule)
 
     def kept(self) -> tuple[Any, dict[str, Any]] | None:
         return self.clicks, {"kind": "clicks", **asdict(self.rule)}
@@ -201,8 +206,8 @@ def _drawn_levels(
     item, rating = np.empty(start[-1], np.int32), np.zeros(start[-1])
     if popularity is None:
         popularity = np.bincount(seen.item, minlength=n_items)
-    core.sample_unseen(
-        row_starts(seen.user, n_users), seen.item, np.maximum(popularity, 1.0) ** POPULARITY_POWER,
+    core.sample_unseen(  # what nobody met, nobody passed over
+        row_starts(seen.user, n_users), seen.item, np.maximum(popularity, NOBODY) ** POPULARITY_POWER,
         wanted, start[:-1].copy(), rule.seed, item, threads(None),
     )  # fmt: skip
     at = np.arange(len(clicks.user)) + np.cumsum(wanted)[clicks.user]

@@ -154,6 +154,21 @@ def _as_integers(values: Ids) -> Ids:
     return out
 
 
+def alike(values: Ids, known: Ids, what: str) -> Ids:
+    """Ids read as the kind that is known; text that is no integer, where integers are known, is refused."""
+    if not len(values) or not len(known) or _kind(values) == _kind(known):
+        return values
+    if _kind(known) == "str":
+        return _as_text(values)
+    read = _as_integers(values)
+    for row, value in enumerate(read.tolist()):
+        if value is None:
+            raise InputError(
+                f"{what} has the id {quoted(values[row])} in row {row}; ids in the comparisons are integers"
+            )
+    return _from_list(read.tolist())
+
+
 class Vocabulary:
     """The known ids of one kind, in sorted order; the position of an id is its code."""
 

@@ -78,6 +78,9 @@ class Levels(Source):
     def of_users(self, users: Mask) -> Source:
         return Levels(self.n_users, self.n_items, self.levels.take(users[self.levels.user]))
 
+    def without_items(self, items: Mask) -> Source:
+        return Levels(self.n_users, self.n_items, self.levels.take(~items[self.levels.item]))
+
     def sample(self, per_user: int, rng: np.random.Generator) -> Source:
         return self._as_votes().sample(per_user, rng)
 
@@ -115,6 +118,9 @@ class Rated(Levels):
 
     def of_users(self, users: Mask) -> Rated:
         return self._with(self.ratings.take(users[self.ratings.user]))
+
+    def without_items(self, items: Mask) -> Rated:
+        return self._with(self.ratings.take(~items[self.ratings.item]))
 
     def kept(self) -> tuple[Any, dict[str, Any]] | None:
         return self.levels, {"kind": "ratings"}
@@ -159,6 +165,9 @@ class LargestGaps(Votes):
 
     def of_users(self, users: Mask) -> Source:
         return LargestGaps(self.rated.of_users(users), self.seed)
+
+    def without_items(self, items: Mask) -> Source:
+        return LargestGaps(self.rated.without_items(items), self.seed)
 
     def kept(self) -> tuple[Any, dict[str, Any]] | None:
         return self.rated.levels, {"kind": "largest gaps", "seed": int(self.seed)}

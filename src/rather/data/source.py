@@ -151,6 +151,14 @@ class Source(ABC):
         """What some of the users said."""
 
     @abstractmethod
+    def without_items(self, items: Mask) -> Source:
+        """What was said without some of the items."""
+
+    def none(self) -> Source:
+        """What nobody said: a source of the same kind that is empty."""
+        return self.of_users(np.zeros(self.n_users, bool))
+
+    @abstractmethod
     def sample(self, per_user: int, rng: np.random.Generator) -> Source:
         """At most ``per_user`` answers of every user, drawn at random."""
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import InputError
-from .ids import Codes, Ids, quoted
+from .ids import Codes, Ids, alike, quoted
 from .rows import Clicks, Pairs, Ratings, by_user
 
 Table = TypeVar("Table", Clicks, Pairs, Ratings)
@@ -35,6 +35,9 @@ class Union:
 
     users: Sides
     items: Sides
+
+    def __getitem__(self, role: str) -> Sides:
+        return self.users if role == "user" else self.items
 
     @property
     def size(self) -> tuple[int, int]:
@@ -73,6 +76,15 @@ class Union:
         order = np.argsort(key, kind="stable")  # two runs that are in order already, which it merges
         key = key[order]
         return rows.take(order[np.r_[key[1:] != key[:-1], True]])  # type: ignore[no-any-return]
+
+
+def widened(earlier: tuple[Ids, Ids], role: str, ids: Ids) -> Union:
+    """The users and items of one side, (user ids, item ids) in sorted order, and more ids of one role in any order."""
+    own = earlier[0] if role == "user" else earlier[1]
+    more = alike(ids, own, f"{role}_features")
+    more = np.unique(more) if more.dtype == np.int64 else np.array(sorted(set(more.tolist())), dtype=object)
+    wider, same = sides(own, more, role), [sides(e, e, "") for e in earlier]
+    return Union(wider, same[1]) if role == "user" else Union(same[0], wider)
 
 
 def united(earlier: tuple[Ids, Ids], later: tuple[Ids, Ids]) -> Union:

@@ -114,7 +114,7 @@ def _made(
     same = np.flatnonzero(win == lose)
     if len(same):
         raise InputError(f"row {same[0]} compares item {quoted(win[same[0]])} with itself; drop such rows")
-    w = None if weight is None else _weights(got["weight"], weight)
+    w = None if weight is None else weights_in(got["weight"], weight)
     users, (u,) = factorize([who], "user")
     if bar is not None and ((win == bar[0][0]) | (lose == bar[0][0])).any():
         raise InputError(f"the bar {quoted(bar[0][0])} is an item of the table; call it otherwise")
@@ -261,7 +261,7 @@ def _outcomes(values: Any, left: Ids, right: Ids, column: str) -> Any:
     return won
 
 
-def _weights(values: Any, column: str) -> Any:
+def weights_in(values: Any, column: str) -> Any:
     given = frames.numbers(values, f"the weight (column {column!r})")
     bad = np.flatnonzero((given < 0) | (given > LARGEST_WEIGHT))
     if len(bad):

@@ -90,6 +90,9 @@ class Votes(Source):
     def of_users(self, users: Mask) -> Source:
         return self.without(~users[self._pairs.user])
 
+    def without_items(self, items: Mask) -> Source:
+        return self.without(items[self._pairs.winner] | items[self._pairs.loser])
+
     def without(self, held: Mask) -> Source:
         return self._of(self._pairs.take(~held))
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..data import frames
 from ..data.comparisons import Comparisons
+from ..data.embedded import Embedded
 from ..data.ids import Codes, Vocabulary, as_ids, factorize, users_and_items
 from ..data.rows import once_each, row_starts
 from ..data.tables import Table
@@ -21,7 +22,7 @@ from ..models.exclusions import exclusions, select
 from ..models.model import REFIT, Model, as_list
 from ..native import core
 from .mean import Mean
-from .scoring import Judged, Scores, knows_none, require_scores, vocabulary
+from .scoring import Judged, Scores, knows_none, over_embeddings, require_scores, vocabulary
 
 LARGEST_RATING = 500  # so that sums of gains stay far from overflow
 BLOCK = 4096  # users at a time, which keeps lists small
@@ -229,6 +230,8 @@ def pairwise_accuracy(
         raise InputError(f"test is of type {type(test).__name__}; it must be Comparisons")
     if min_gap is not None:
         number("min_gap", min_gap, at_least=0)
+    if isinstance(test.source, Embedded):
+        model = over_embeddings(model, test)
     judged = Judged(model, test.users, test.items, unknown)
     right, every = test.source.ordered(judged.scores, min_gap, judged.n_threads)
     counts = judged.judged & (every > 0)

@@ -12,11 +12,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..data.comparisons import Comparisons
 from ..data.ids import Codes, Ids, Vocabulary, as_ids, factorize, quoted
 from ..errors import InputError
 from ..models.exclusions import Rows, select
 from ..models.lists import best_scores
 from ..models.model import BLOCK, Model
+from ..models.newcomers import FoldInModel
 from ..models.unknown import check_unknown, left_out
 from ..native import FloatArray, threads
 
@@ -39,6 +41,13 @@ def require_scores(model: Any) -> None:
         raise InputError(f"the model is of type {type(model).__name__}; it must have score(users, items)")
     if isinstance(model, Model):
         model._require_fit()
+
+
+def over_embeddings(model: Any, test: Comparisons) -> Any:
+    """A model of ours over the things that test comparisons are of, of which only embeddings are known."""
+    if not isinstance(model, FoldInModel):
+        raise InputError(f"{type(model).__name__} knows nothing of embeddings, which the test comparisons are of")
+    return model._frozen()._over(test)
 
 
 class Judged:

@@ -1,4 +1,4 @@
-"""New items for a fitted model, from what known people said about them: nothing else in it changes."""
+"""New items for a fitted model, from their features and from what known people said: nothing else in it changes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..data.comparisons import Comparisons
+from ..data.features import Features
 from ..data.ids import Codes, Vocabulary, quoted
 from ..data.rows import row_starts
 from ..data.source import Source
-from ..data.union import Sides, Union, sides
+from ..data.union import Sides, Union, sides, widened
 from ..data.votes import Votes
 from ..errors import InputError
 from ..native import FloatArray, core, factor, threads
@@ -18,49 +19,101 @@ from ..solving.effects import Around
 from ..solving.items import solve_items
 from ..solving.problem import Problem
 from ..solving.scales import Scales, shape, typical
+from .answers import is_table
 from .calibration import Slope
 from .exclusions import Rows
+from .features import known_of
 from .interest import Interest
 
+NONE_NEW = "none of the items is new to the model; update(...) takes in more about those it knows"
 
-def with_items(work: Any, comparisons: Comparisons) -> bool:
-    """Make what an addition works on the last state with the new items of comparisons."""
+
+def with_items(work: Any, new: Any, features: Any = None) -> bool:
+    """Make what an addition works on the last state with the new items of comparisons, or of a table of features."""
     last = work._last
     last._require_fit()
-    if not isinstance(comparisons, Comparisons):
-        raise InputError(f"add_items was given a {type(comparisons).__name__}; it takes Comparisons")
     if last.__dict__.get("_are_newcomers"):
         raise InputError("this is a model of newcomers to another; add items to the model that they came to")
+    if isinstance(new, Comparisons):
+        return _with_said(work, last, new, features)
+    if features is not None or not (is_table(new) or hasattr(new, "column_names")):
+        raise InputError(f"add_items was given a {type(new).__name__}; it takes Comparisons, or a table of features")
+    read = last._learned_of_items().encoder.read(new)
+    fresh = last.item_vocabulary_.codes(read.ids) < 0
+    if not fresh.any():
+        raise InputError(NONE_NEW)
+    items = widened((last.users_, last.items_), "item", read.ids[fresh]).items
+    place = items.codes[0]
+    _grow(work, last, items)
+    added = work.item_vocabulary_.codes(read.ids[fresh])
+    work.V_[added] = last._items_learned.means(read.columns[fresh], last.rank_, threads(last.n_threads))
+    work.seen_ = last.seen_[0], place[last.seen_[1]]
+    if last._fitted_to is not None:
+        everyone = np.arange(len(last.users_), dtype=np.int32)
+        union = Union(Sides(last.users_, (everyone, everyone)), items)
+        work._fitted_to = last._fitted_to.with_later(last._fitted_to.source.none(), union)
+    _describe(work, read)
+    return True
+
+
+def _with_said(work: Any, last: Any, comparisons: Comparisons, features: Any) -> bool:
+    if last._items_learned is not None and not last._items_learned.own:
+        raise InputError("the items of this model are nothing but their features; add items by a table of features")
     comparisons = last._read(comparisons)
     if type(comparisons.source) is Votes:  # what it knows of, and no more
         comparisons = comparisons._with(comparisons.source.with_effects(tuple(last.sway_)))
+    read = None if features is None else last._learned_of_items().encoder.read(features)
+    if read is not None:
+        union = widened((comparisons.users, comparisons.items), "item", read.ids)
+        comparisons = comparisons.with_later(comparisons.source.none(), union)
     source = comparisons.source
     users = _known_users(last, comparisons)
     known = last.item_vocabulary_.codes(comparisons.items)
     fresh = (known < 0) & _occurs(source.met()[1], source.store.item, len(known))
+    mean = factor(len(known), last.rank_ + 1)
+    if read is not None:
+        at = comparisons.item_vocabulary.codes(read.ids)
+        mean[at] = last._items_learned.means(read.columns, last.rank_, threads(last.n_threads))
+        fresh[at] = known[at] < 0
     if not fresh.any():
-        raise InputError("none of the items is new to the model; update(...) takes in more about those it knows")
-    V = _solved(last, source, users, known, fresh)
+        raise InputError(NONE_NEW)
+    V = _solved(last, source, users, known, fresh, mean)
     items = sides(last.items_, comparisons.items[fresh], "item")
     place, new = items.codes
     codes = np.zeros(len(known), np.int32)  # of the items of the comparisons, by now
     codes[known >= 0], codes[fresh] = place[known[known >= 0]], new
-    joined = None
+    _grow(work, last, items)
+    work.V_[new] = V
     if last._fitted_to is not None:
         everyone = Sides(last.users_, (np.arange(len(last.users_), dtype=np.int32), users))
-        joined = last._fitted_to.with_later(source, Union(everyone, Sides(items.ids, (place, codes))))
+        work._fitted_to = last._fitted_to.with_later(source, Union(everyone, Sides(items.ids, (place, codes))))
+    work.seen_ = _met(last.seen_, place, source.met(), users, codes, len(items))
+    if read is not None:
+        _describe(work, read)
+    return True
+
+
+def _grow(work: Any, last: Any, items: Sides) -> None:
+    """The last state with more items, of which nothing is known yet."""
+    place = items.codes[0]
     work.__dict__.update({name: last.__dict__[name] for name in last.__dict__["_state_names"]})
     work.item_vocabulary_ = Vocabulary(items.ids, "item")
     work.V_ = factor(len(items), last.rank_ + 1)
-    work.V_[place], work.V_[new] = last.V_, V
+    work.V_[place] = last.V_
     if last.prior_ is not None:
         work.prior_ = _spread(last.prior_[0], items), last.prior_[1]
     if last.interest_ is not None:
         work.interest_ = Interest(*(_spread(rows, items) for rows in (last.interest_.parts, last.interest_.weights)))
-    work.seen_ = _met(last.seen_, place, source.met(), users, codes, len(items))
-    work._fitted_to, work._posed, work._proof = joined, None, None
+    work._posed, work._proof = None, None
     work._slope = Slope(last._slope.found, last._slope.own)
-    return True
+
+
+def _describe(work: Any, read: Features) -> None:
+    """Keep the features of new items with the comparisons."""
+    if work._fitted_to is not None and work._fitted_to.item_features is not None:
+        codes = work.item_vocabulary_.codes(read.ids)
+        work._fitted_to.item_features = work._fitted_to.item_features.joined(read, codes)
+    work._known = known_of(work._fitted_to)
 
 
 def _known_users(last: Any, comparisons: Comparisons) -> Codes:
@@ -83,8 +136,8 @@ def _occurs(met: Codes, compared: Codes, n: int) -> Any:
     return found
 
 
-def _solved(last: Any, source: Source, users: Codes, known: Codes, fresh: Any) -> FloatArray:
-    """The rows of V of the fresh items of a source."""
+def _solved(last: Any, source: Source, users: Codes, known: Codes, fresh: Any, mean: FloatArray) -> FloatArray:
+    """The rows of V of the fresh items of a source, which are expected to be near their means."""
     if source.written:  # of which those about known items alone say nothing here
         pairs = source.pairs()
         about = pairs.take(fresh[pairs.winner] | fresh[pairs.loser])
@@ -109,9 +162,10 @@ def _solved(last: Any, source: Source, users: Codes, known: Codes, fresh: Any) -
     last._sways(problem, source)
     problem.set_reg(last.reg_, last.bias_reg_)
     problem.U[:, : last.rank_] = last.U_[users, : last.rank_]
+    problem.V[:] = mean
     problem.V[known >= 0] = last.V_[known[known >= 0]]
     if store.n_entries:
-        solve_items(problem, fresh)
+        solve_items(problem, fresh, mean)
     return np.asarray(problem.V[fresh], np.float32)
 
 

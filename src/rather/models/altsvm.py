@@ -23,9 +23,11 @@ from ..solving.newton import Newton
 from ..solving.problem import Problem
 from ..solving.sdca import Sdca
 from .checkpoint import Checkpoint, Saved
+from .features import known_of
 from .lowrank import LowRank
 from .parameters import MOST_RANK, check_fit_params, check_rank
 from .rounds import run_rounds
+from .strengths import kept, settled
 from .tuning import RANK, Choice, choose
 from .update import updated
 
@@ -197,11 +199,14 @@ class AltSVM(LowRank):
         self._check_told_apart(comparisons.source)
         if comparisons.source.effects and self.solver == "sdca":
             raise InputError("side and covariates go with solver='newton': sdca is the paper's algorithm, and no more")
+        if any(known_of(comparisons)) and self.solver == "sdca":
+            raise InputError("features go with solver='newton': sdca is the paper's algorithm, and no more")
+        checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
+        saved = checkpoint.read() if checkpoint is not None else None
+        comparisons = settled(self, comparisons, saved.features if saved else None)
         if self.trust:
             self.trust_ = self._trusted(comparisons)
         scaled, self.user_rule_ = self._scales(comparisons.source)
-        checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
-        saved = checkpoint.read() if checkpoint is not None else None
         chosen = self._choice(comparisons) if saved is None else None
         self.cv_results_: list[dict[str, float]] = saved.cv_results if saved else chosen.results if chosen else []
         exposed = self._exposure(comparisons.source)
@@ -215,7 +220,7 @@ class AltSVM(LowRank):
         self._set_interest(exposed, comparisons)
         self._proof = None
         sure = saved.calibration if saved else chosen.calibration if chosen else None
-        keep = None if checkpoint is None else partial(checkpoint.write, self.cv_results_, sure)
+        keep = None if checkpoint is None else partial(checkpoint.write, self.cv_results_, sure, kept(self))
         done = self._run(problem, comparisons, exposed, began, keep, saved, chosen)
         if done and self.converged_ and sure is not None:
             self._slope.own = self._reluctance(comparisons, sure)
@@ -233,7 +238,13 @@ class AltSVM(LowRank):
         found = answering(source, first.U_, first.V_, first.rank_, n_threads, sway, coins=True)
         return np.asarray(found.trust, np.float32)
 
-    def update(self, comparisons: Comparisons, old: Comparisons | None = None) -> Any:
+    def update(
+        self,
+        comparisons: Comparisons,
+        old: Comparisons | None = None,
+        item_features: Any = None,
+        user_features: Any = None,
+    ) -> Any:
         """Take in newer comparisons, which may have users and items of their own; returns the model.
 
         It is then one of all the comparisons together (see :meth:`Comparisons.extended`), as a fit to all of them would
@@ -249,10 +260,13 @@ class AltSVM(LowRank):
             ``more=True``.
         old : Comparisons, optional
             What the model was fitted to; for one that was read from a file which has it not.
+        item_features, user_features : tables, optional
+            What is known of new items and people, for models that were fitted with such; also of known ones, if that
+            has changed.
 
         A refused or failing update leaves the model as it was. One that Ctrl-C ends keeps the rounds it has made.
         """
-        return self._built_apart("update", lambda work: updated(work, comparisons, old))
+        return self._built_apart("update", lambda work: updated(work, comparisons, old, item_features, user_features))
 
     def _settled(self) -> dict[str, Any]:
         alone = {"checkpoint": None, "warm_start": False, "solver": "newton", "start": "spectral"}
@@ -334,15 +348,17 @@ class AltSVM(LowRank):
 
     def _take(self, solver: Newton | Sdca | Growing, exposed: Exposure | None) -> None:
         """The factors that a solver has come to (of one that grows, the best so far), and what is known about them."""
+        store = solver.problem.store
         if isinstance(solver, Growing):
             self._set_factors(*solver.factors)
-            self._set_prior(exposed, solver.coefficients)
+            self._set_prior(exposed, solver.coefficients, store)
             self._proof = solver.proof if solver.rounds_done else None
             self._solved_with(0.0, solver.g)
         else:
             self._solved_with(solver.problem.delta, solver.problem.g)
-            self._set_factors(solver.problem.U, solver.problem.V, solver.problem.rank)
-            self._set_prior(exposed, coefficients(solver.problem, solver.problem.U))
+            problem = solver.problem
+            self._set_factors(problem.U, problem.V, problem.rank)
+            self._set_prior(exposed, coefficients(problem, problem.U, problem.V), store)
         self._set_sway()
 
     def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:

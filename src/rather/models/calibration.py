@@ -37,7 +37,7 @@ from .ties import LEAST, MOST, estimated, outcomes
 
 Numbers = npt.NDArray[np.float64]
 ENOUGH, AT_A_TIME = 8_000, 800  # answers put aside in all, and each time
-MOST_TIMES = 10
+MOST_TIMES, ONCE_TIMES = 10, 3
 SHARES = 0.05, 0.2  # of the answers, least and most; of items always the most
 MOST_PAIRS = 200_000
 STEEPEST, TINY = 1e30, 1e-12
@@ -134,14 +134,16 @@ def put_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons
     """(the rest, what was put aside), as often as it takes to put enough aside; never, where there is too little."""
     n, by_items = comparisons.source.answers(), comparisons.ratings is not None or comparisons.clicks is not None
     share = SHARES[1] if by_items else float(np.clip(AT_A_TIME / max(n, 1), *SHARES))
-    for time in range(min(max(math.ceil(ENOUGH / max(share * n, 1)), 1), MOST_TIMES)):
+    once = comparisons.item_features is not None and not comparisons.item_features.own  # whose fits are large
+    most = ONCE_TIMES if once else MOST_TIMES
+    for time in range(min(max(math.ceil(ENOUGH / max(share * n, 1)), 1), most)):
         at = (seed + time) % 2**63
         try:
             rest, held = comparisons.hold_out(share, seed=at)
         except InputError:  # too few comparisons to put any aside
             continue
         pairs = held.source.some_pairs(MOST_PAIRS, np.random.default_rng(at))
-        known = rest.store.item_count > 0  # what the rest says nothing of is no question here
+        known = (rest.store.item_count > 0) | once  # else, what the rest says nothing of is no question here
         pairs = pairs.take(known[pairs.winner] & known[pairs.loser])
         if len(rest) and len(pairs.user):
             met: Rows = rest.source.met()

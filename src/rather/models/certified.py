@@ -9,6 +9,7 @@ from ..data.source import Source
 from ..errors import InputError
 from ..native import threads
 from ..solving.certificate import Certificate, certify, made_sure
+from ..solving.described import NOTHING, Known, priors
 from ..solving.effects import Around
 from ..solving.exposure import Exposure
 from ..solving.problem import Problem
@@ -36,6 +37,7 @@ class Posed:
     delta: float
     exposed: Exposure | None
     radius: float | None
+    known: Known = NOTHING
     around: Around | None = None
     g: Any = ()
 
@@ -43,9 +45,8 @@ class Posed:
         """The problem at the factors of a model."""
         problem = Problem(
             self.source.store, rank=model.rank_, loss=self.loss, bias=self.bias, scales=self.scales,
-            n_threads=(n_threads := threads(model.n_threads)),
-            priors=None if self.exposed is None else self.exposed.priors(self.source.store, self.scales, n_threads),
-            around=self.around,
+            n_threads=(n_threads := threads(model.n_threads)), around=self.around,
+            priors=priors(self.source.store, self.scales, self.exposed, self.known, n_threads),
         )  # fmt: skip
         problem.set_reg(self.reg, self.bias_reg)
         problem.U[:], problem.V[:] = model.U_, model.V_
@@ -61,6 +62,7 @@ class Certified:
     """A factor model that was fitted to a problem with a convex twin."""
 
     _posed: Posed | None = None
+    _known: Known = NOTHING  # of the users and items of the problem
     _proof: Certificate | None = None  # that of the last round, of fits that prove as they go
 
     def _pose(
@@ -69,7 +71,7 @@ class Certified:
         self._posed = Posed(
             source, problem.loss_name, problem.bias, problem.scales, problem.reg, problem.bias_reg,
             ROUND_BY_ROUND[-1] if is_smoothed(problem) else 0.0,  # any smoothing gives a bound
-            exposed, radius, problem.around, problem.g,
+            exposed, radius, self._known, problem.around, problem.g,
         )  # fmt: skip
 
     def _solved_with(self, delta: float, g: Any) -> None:

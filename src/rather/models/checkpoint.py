@@ -19,7 +19,7 @@ from .factors import LARGEST
 from .files import LARGEST_RIDGE, is_records
 from .tensors import read_tensors, write_tensors
 
-FORMAT = "rather-checkpoint-5"
+FORMAT = "rather-checkpoint-6"
 FREE = {
     "max_iter",
     "tol",
@@ -44,6 +44,7 @@ class Saved:
     cv_results: list[dict[str, float]]
     calibration: Calibration | None
     history: list[dict[str, float]]
+    features: list[Any]
 
     def resume(self, solver: Any) -> list[dict[str, float]]:
         """Bring a solver to where the file was written; returns the history up to there."""
@@ -78,6 +79,7 @@ class Checkpoint:
         self,
         cv_results: list[dict[str, float]],
         calibration: Calibration | None,
+        features: list[Any],
         solver: Any,
         history: list[dict[str, float]],
     ) -> None:
@@ -85,7 +87,7 @@ class Checkpoint:
         tensors = {"U": problem.U, "V": problem.V, **solver.state()}
         fit = {
             "reg": problem.reg, "bias_reg": problem.bias_reg, "rank": problem.rank, "cv_results": cv_results,
-            "calibration": calibration and asdict(calibration), "history": history,
+            "calibration": calibration and asdict(calibration), "history": history, "features": features,
         }  # fmt: skip
         write_tensors(self.path, FORMAT, tensors, {"params": self._params, "data": self._data, "fit": json.dumps(fit)})
 
@@ -111,6 +113,7 @@ class Checkpoint:
                 and tensors["U"].ndim == 2
                 and is_records(saved.history)
                 and is_records(saved.cv_results)
+                and isinstance(saved.features, list)
                 and (saved.calibration is None or saved.calibration.is_sound())
                 and all({"round", "seconds", "objective", "gap"} <= set(record) for record in saved.history)
                 and all(isinstance(x, float) and 1e-300 < x <= LARGEST_RIDGE for x in (saved.reg, saved.bias_reg))
@@ -140,6 +143,7 @@ def fingerprint(comparisons: Comparisons) -> str:
     for ids in (comparisons.users, comparisons.items):
         h.update(ids.tobytes() if ids.dtype == np.int64 else json.dumps(ids.tolist()).encode())
     h.update(comparisons.source.description().encode())
-    for array in comparisons.source.columns():
+    known = [d and d.rows for d in (comparisons.user_features, comparisons.item_features)]
+    for array in (*comparisons.source.columns(), *known):
         h.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
     return h.hexdigest()

@@ -16,6 +16,7 @@ from ..solving.growth import FIRST_RANK, Growing
 from .lowrank import LowRank
 from .parameters import check_fit_params
 from .rounds import run_rounds
+from .strengths import settled
 from .tuning import RANK, Choice, choose
 
 
@@ -136,6 +137,7 @@ class Convex(LowRank):
         began = time.perf_counter()
         comparisons = self._read(comparisons)
         self._check_told_apart(comparisons.source)
+        comparisons = settled(self, comparisons)
         n, m = comparisons.n_users, comparisons.n_items
         radius = None if self.lam is None else math.sqrt(self.lam * n * m)
         scaled, self.user_rule_ = self._scales(comparisons.source)
@@ -179,7 +181,7 @@ class Convex(LowRank):
         """The factors as they are now, and what is known about them."""
         self._proof = solver.proof if solver.rounds_done else None
         self._set_factors(*solver.factors)
-        self._set_prior(exposed, solver.coefficients)
+        self._set_prior(exposed, solver.coefficients, solver.problem.store)
         self.reg_, self.bias_reg_ = solver.proof.limit, solver.problem.bias_reg
 
     def _settled(self) -> dict[str, Any]:

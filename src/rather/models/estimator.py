@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..data.comparisons import Comparisons, as_comparisons
+from ..data.embedded import Embedded
 from ..data.ids import as_ids
 from ..data.readers import checked_triples, signs
 from ..errors import InputError
@@ -59,17 +60,30 @@ class Estimator(Model):
 
     # -- fitting ------------------------------------------------------------------------------------------------
 
-    def fit(self, comparisons: Any, y: Any = None) -> Any:
+    def fit(self, comparisons: Any, y: Any = None, item_features: Any = None, user_features: Any = None) -> Any:
         """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1.
+
+        ``item_features`` and ``user_features`` are tables of what is known of items and people, one row each: see
+        :meth:`Comparisons.with_features`. They are for :class:`AltSVM` and :class:`Convex`.
 
         A fit that is refused or fails leaves the model as it was. One that Ctrl-C ends keeps the rounds it has made.
         """
 
         def fitted(work: Estimator) -> bool:
             work._fitted_with = {name: value for name, value in work.get_params().items() if name != "callback"}
-            return work._fit(as_comparisons(comparisons, y))
+            given = as_comparisons(comparisons, y)
+            if item_features is not None or user_features is not None:
+                work._check_features("features are")
+                given = given.with_features(item_features, user_features)
+            if isinstance(given.source, Embedded):
+                work._check_features("choices of embeddings are")
+            return work._fit(given.encoded())
 
         return self._built_apart("fit", fitted)
+
+    def _check_features(self, what: str) -> None:
+        """Refuse features where they cannot be learned from."""
+        raise InputError(f"{what} for AltSVM and Convex: {type(self).__name__} does not learn from features")
 
     def update(self, comparisons: Any, old: Any = None) -> Any:
         """Take in newer comparisons; see :meth:`AltSVM.update`, which can."""

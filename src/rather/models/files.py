@@ -15,6 +15,7 @@ from ..data.ids import Ids, Vocabulary
 from ..errors import FileError
 from ..native import threads
 from .calibration import Calibration, Slope
+from .features import known_of
 from .kept import packed, unpacked
 from .tensors import read_tensors, write_tensors
 
@@ -91,14 +92,20 @@ def assembled(kind: type[Any], tensors: dict[str, Any], about: dict[str, Any], u
     sound = _is_sound(state, about["fitted"]) and state._restore(tensors, about)
     if sound and "comparisons" in about:
         state._fitted_to = unpacked(
-            tensors, about["comparisons"], state.user_vocabulary_, state.item_vocabulary_,
+            tensors, about["comparisons"], state.user_vocabulary_, state.item_vocabulary_, _learned(state),
             frame_kind=state.frame_kind_, names=state.names_,
         )  # fmt: skip
+        if hasattr(state, "_known"):
+            state._known = known_of(state._fitted_to)
         sound = 0 < about["fitted"].get("bias_reg_", 1.0) < LARGEST_RIDGE
     if not sound:
         return None
     model._adopt(state.__dict__)
     return model
+
+
+def _learned(state: Any) -> Any:
+    return state._learned() if hasattr(state, "_learned") else {}
 
 
 def _is_sound(state: Any, fitted: Any) -> bool:

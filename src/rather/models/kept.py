@@ -11,6 +11,8 @@ import numpy as np
 from .. import memory
 from ..data.clicks import ClickRule, clicked, usual_unseen
 from ..data.comparisons import Comparisons
+from ..data.described import Described, nothing_else
+from ..data.embedded import Embedded
 from ..data.ids import Vocabulary
 from ..data.ratings import LargestGaps, Rated
 from ..data.readers import LARGEST_RATING
@@ -19,9 +21,19 @@ from ..data.source import Source
 from ..data.vote_readers import LARGEST_COVARIATE, LARGEST_WEIGHT
 from ..data.votes import Votes
 from ..errors import InputError
+from ..native import factor
+from .features import Learned
 
 PREFIX = "comparisons_"
-ROWS: dict[str, Any] = {"votes": Pairs, "ratings": Ratings, "largest gaps": Ratings, "clicks": Clicks}
+ROLES = "user", "item"
+LARGEST_COLUMN = 1e15
+ROWS: dict[str, Any] = {
+    "votes": Pairs,
+    "embeddings": Pairs,
+    "ratings": Ratings,
+    "largest gaps": Ratings,
+    "clicks": Clicks,
+}
 CODES = {"user": 0, "item": 1, "winner": 1, "loser": 1}
 KINDS = {
     "weight": np.float32, "gap": np.float32, "group": np.int64, "rating": np.float64, "tied": np.bool_,
@@ -39,18 +51,40 @@ def packed(comparisons: Comparisons | None) -> tuple[dict[str, Any], dict[str, A
     """The columns of comparisons as tensors, and what else is to be said of them."""
     if comparisons is None:
         raise InputError(NONE_TO_SAVE)
+    rows, about = _packed_rows(comparisons)
+    for role in ROLES:
+        known = getattr(comparisons, f"{role}_features")
+        if known is not None and known.own:
+            rows[f"{PREFIX}{role}_features"] = np.ascontiguousarray(known.rows[:, : known.k])
+            rows[f"{PREFIX}{role}_known"] = known.known
+        if known is not None:
+            about[f"{role}_features"] = {"alone": known.alone}
+    return rows, about
+
+
+def _packed_rows(comparisons: Comparisons) -> tuple[dict[str, Any], dict[str, Any]]:
     kept = comparisons.source.kept()
     if kept is None:
         raise InputError(f"{type(comparisons.source).__name__} does not say what a file must hold of it")
     rows, about = kept
-    columns = ((field.name, getattr(rows, field.name)) for field in fields(rows))
-    return {f"{PREFIX}{name}": column for name, column in columns if column is not None}, about
+    columns = {field.name: getattr(rows, field.name) for field in fields(rows)}
+    if isinstance(comparisons.source, Embedded):
+        columns["embeddings"] = comparisons.source.embeddings
+    return {f"{PREFIX}{name}": column for name, column in columns.items() if column is not None}, about
 
 
 def unpacked(
-    tensors: Mapping[str, Any], about: Mapping[str, Any], users: Vocabulary, items: Vocabulary, **read: Any
+    tensors: Mapping[str, Any],
+    about: Mapping[str, Any],
+    users: Vocabulary,
+    items: Vocabulary,
+    learned: Mapping[str, Learned],
+    **read: Any,
 ) -> Comparisons:
-    """The comparisons that a file holds; a ValueError if its parts do not fit together."""
+    """The comparisons that a file holds; a ValueError if its parts do not fit together.
+
+    ``learned`` is what the model learned of features, by role.
+    """
     kind, size = about["kind"], (len(users), len(items))
     names = [field.name for field in fields(ROWS[kind])]
     columns = {name: tensors[f"{PREFIX}{name}"] for name in names if f"{PREFIX}{name}" in tensors}
@@ -60,17 +94,51 @@ def unpacked(
     if not n or (np.diff(columns["user"]) < 0).any():
         raise ValueError("comparisons are missing or not in order")
     rows = ROWS[kind](**columns)
-    if kind == "votes":
-        if (rows.winner == rows.loser).any() or not isinstance(about["implied"], bool):
+    if kind in ("votes", "embeddings"):
+        if (rows.winner == rows.loser).any() or not isinstance(about.get("implied", False), bool):
             raise ValueError("votes compare items with themselves")
         _check_carried(rows, about.get("effects", []))
     else:
         key = np.sort(rows.user.astype(np.int64) * size[1] + rows.item)
         if (key[1:] == key[:-1]).any():
             raise ValueError("a user has an item twice")
-    made = Comparisons(users.ids, items.ids, _source(kind, size, rows, about), **read)
+    source = _source(kind, size, rows, about)
+    if kind == "embeddings":
+        source = _embedded(size, rows, tensors[f"{PREFIX}embeddings"])
+    made = Comparisons(users.ids, items.ids, source, **read)
     made.user_vocabulary, made.item_vocabulary = users, items
+    for role, n in zip(ROLES, size, strict=True):
+        if f"{role}_features" in about:
+            setattr(made, f"{role}_features", _described(role, n, tensors, about, learned[role], source))
     return made
+
+
+def _described(
+    role: str, n: int, tensors: Mapping[str, Any], about: Mapping[str, Any], learned: Learned, source: Source
+) -> Described:
+    alone = about[f"{role}_features"]["alone"]
+    if type(alone) is not float or not 0 < alone < 1e30:
+        raise ValueError(f"{alone!r} is no strength")
+    if not learned.own:
+        if not isinstance(source, Embedded):
+            raise ValueError("only embeddings are nothing but features")
+        return nothing_else(source.differences(learned.encoder))
+    columns, known = tensors[f"{PREFIX}{role}_features"], tensors[f"{PREFIX}{role}_known"]
+    sound = columns.dtype == np.float32 and columns.shape == (n, learned.encoder.width)
+    sound = sound and known.dtype == np.bool_ and known.shape == (n,) and bool((np.abs(columns) < LARGEST_COLUMN).all())
+    if not sound:
+        raise ValueError(f"the {role}s' features are not what they should be")
+    rows = factor(n, learned.encoder.width)
+    rows[:, : learned.encoder.width] = columns
+    return Described(rows, known, learned.encoder, learned.strengths, alone)
+
+
+def _embedded(size: tuple[int, int], rows: Pairs, embeddings: Any) -> Source:
+    sound = embeddings.dtype == np.float32 and embeddings.ndim == 2 and len(embeddings) == 2 * (size[1] - 1)
+    sound = sound and bool((np.abs(embeddings) < LARGEST_COLUMN).all()) and bool((rows.loser == size[1] - 1).all())
+    if not sound:
+        raise ValueError("the embeddings are not what they should be")
+    return Embedded(*size, rows, embeddings)
 
 
 def _check(name: str, column: Any, n: int, size: tuple[int, int]) -> None:
@@ -102,8 +170,8 @@ def _check_carried(pairs: Pairs, effects: Any) -> None:
 
 
 def _source(kind: str, size: tuple[int, int], rows: Any, about: Mapping[str, Any]) -> Source:
-    if kind == "votes":
-        return Votes(*size, rows, about["implied"], tuple(about.get("effects", ())))
+    if kind in ("votes", "embeddings"):
+        return Votes(*size, rows, about.get("implied", False), tuple(about.get("effects", ())))
     if kind == "ratings":
         return Rated(*size, rows)
     seed = _whole(about["seed"], 0, 2**63 - 1)

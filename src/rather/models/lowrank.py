@@ -6,11 +6,11 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from ..data.comparisons import Comparisons
 from ..data.source import Source
 from ..errors import InputError, number, one_of
 from ..native import LOSSES, threads
 from ..solving import reg as scale_of
+from ..solving.described import priors
 from ..solving.effects import Around
 from ..solving.exposure import Exposure, exposure_features, restored
 from ..solving.mixed import alike
@@ -21,6 +21,7 @@ from . import halves
 from .additions import with_items
 from .certified import Certified, Posed
 from .estimator import Estimator
+from .features import known_of
 from .newcomers import FoldInModel
 from .parameters import allowed, check_bias, check_shape
 
@@ -45,6 +46,9 @@ class LowRank(Estimator, Certified, FoldInModel):
             scaled = replace(scaled, user_weight=scaled.user_weight * self.trust_)
         return scaled, rule
 
+    def _check_features(self, what: str) -> None:
+        """They are learned from."""
+
     def _exposure(self, source: Source, wanted: bool | None = None) -> Exposure | None:
         """The features of who met what, where ``exposure`` (or what was decided already) says so."""
         wanted = self.exposure if wanted is None else wanted
@@ -66,10 +70,12 @@ class LowRank(Estimator, Certified, FoldInModel):
         n_threads = threads(self.n_threads)
         problem = Problem(
             source.store, rank=rank, loss=self.loss, bias=self.bias is not False, scales=scaled, n_threads=n_threads,
-            priors=None if exposed is None else exposed.priors(source.store, scaled, n_threads),
-            around=Around.of(source),
+            priors=priors(source.store, scaled, exposed, self._known, n_threads), around=Around.of(source),
         )  # fmt: skip
-        scale, bias_scale = scale_of.reg_scales(source.store, loss=self.loss, scales=scaled, n_threads=n_threads)
+        scale, bias_scale = scale_of.reg_scales(
+            source.store, loss=self.loss, scales=scaled, n_threads=n_threads,
+            tied=problem.priors.items if problem.priors is not None and problem.tied else None,
+        )  # fmt: skip
         given = factor is None and not isinstance(self.reg, str) and self.reg is not None
         reg = float(self.reg) if given else (source.reg_factor if factor is None else factor) * scale  # type: ignore[arg-type]
         usual = source.bias_factor if bias_factor is None else bias_factor
@@ -77,14 +83,23 @@ class LowRank(Estimator, Certified, FoldInModel):
         problem.set_reg(reg, bias_reg)
         return problem
 
-    def add_items(self, comparisons: Comparisons) -> Any:
-        """Take in new items, from what people whom the model knows said about them; returns the model.
+    def add_items(self, new: Any, features: Any = None) -> Any:
+        """Take in new items, from what is known of them or what people whom the model knows said; returns the model.
 
-        With everything else as it is, the vectors and biases of the new items are solved for: one convex problem, which
-        takes no longer than what was said about them. Comparisons of known items with one another say nothing here;
+        With everything else as it is, the vectors and biases of the new items are what their features make of them (for
+        models that were fitted with ``item_features``); from what was said about them they are solved for: one convex
+        problem, which takes no longer than what was said. Comparisons of known items with one another say nothing here;
         :meth:`AltSVM.update` learns from all of them, and takes in new people too.
+
+        Parameters
+        ----------
+        new : table of features, or Comparisons
+            A table as ``item_features`` of ``fit``: items that nobody has compared yet. Or what was said about them.
+        features : table of features, optional
+            Of the items that comparisons are about, which are then expected to be what these make of them. Items that
+            are only described join them.
         """
-        return self._built_apart("add_items", lambda work: with_items(work, comparisons))
+        return self._built_apart("add_items", lambda work: with_items(work, new, features))
 
     def _posed_again(self) -> Posed | None:
         if self._fitted_to is None or "_are_newcomers" in self.__dict__:
@@ -98,7 +113,7 @@ class LowRank(Estimator, Certified, FoldInModel):
         around = Around.of(source)
         return Posed(
             source, self.loss_, self.bias is not False, scaled, self.reg_, self.bias_reg_, delta, exposed, radius,
-            around, () if around is None else self._sway_of(source) * around.scale,
+            known_of(self._fitted_to), around, () if around is None else self._sway_of(source) * around.scale,
         )  # fmt: skip
 
     def _estimates(self, source: Source) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..data import frames
 from ..data.comparisons import Comparisons
+from ..data.embedded import Embedded
 from ..data.ids import Codes, as_ids, factorize
 from ..data.rows import Pairs, halved, is_tied, whole_ties
 from ..data.source import Source
@@ -18,24 +19,27 @@ from ..data.votes import Votes
 from ..errors import InputError
 from ..native import LOSSES, FloatArray, core, factor, threads
 from ..solving import smoothing
+from ..solving.described import NOTHING, Known
 from ..solving.effects import Around
 from ..solving.exposure import Exposure, people_features
+from ..solving.growth import Coefficients
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule
 from .answers import about_items, column_of, is_rated, is_table, of_people, ratings_of_one, votes_of_one
 from .calibration import Slope
+from .described import Describing
 from .exclusions import Rows, select
 from .factors import LARGEST, best_rows
+from .features import Learned, means
 from .interest import LEAST, Interest
 from .person import Person
 from .state import of_one_moment
 from .swayed import Swayed
 
-BLOCK = 2**22  # products at a time
 PRIOR = "exposure_parts", "exposure_coefficients"
 
 
-class FoldInModel(Swayed):
+class FoldInModel(Describing, Swayed):
     """A factor model trained on a loss of comparisons, which a newcomer's answers can be measured by as well."""
 
     UNKNOWN_USER = "use fold_in(...) to add a person from a few answers"
@@ -44,6 +48,8 @@ class FoldInModel(Swayed):
     reg_: float
     user_rule_: UserRule
     prior_: tuple[FloatArray, FloatArray] | None = None  # what a newcomer's prior mean is made of; see _set_prior
+    _known: Known = NOTHING
+    _gains: tuple[Any, Any] = None, None
     interest_: Interest | None = None
 
     @property
@@ -53,25 +59,29 @@ class FoldInModel(Swayed):
         return self.prior_ is not None
 
     @of_one_moment
-    def fold_in(self, answers: Any) -> Person:
+    def fold_in(self, answers: Any, features: Any = None) -> Person:
         """A newcomer from a few answers, each (winner, loser) or (item, item, "tie"), without fitting again.
 
         One convex problem in the newcomer's vector alone, the same as a user has in ``fit``: with the items fixed,
         minimise the loss of the answers plus the user's ridge. No answers give the global ranking. Tables are taken as
         well, of winner and loser (and tie, side, weight, covariates) or of item and rating, and :class:`Comparisons` of
         one user.
+
+        ``features`` are what is known of the newcomer, by the names of the columns of ``user_features`` that the model
+        was fitted with: {"age": 30, ...}. What is left out is taken to be average.
         """
         self._require_fit()
+        known = self._known_of_one(features)
         if isinstance(answers, Comparisons):
-            return self._one(answers)
+            return self._one(answers, known)
         if is_table(answers) and is_rated(answers, self.names_):
-            return self._one(ratings_of_one(answers, self.names_))
+            return self._one(ratings_of_one(answers, self.names_), known)
         if is_table(answers):
             check_answers(answers, "the table", column_of("user", self.names_, frames.names_in(answers)))
             present = frames.names_in(answers)
             roles = {role: column_of(role, self.names_, present) for role in ("winner", "loser")}
             if len(frames.columns(answers, roles)["winner"]):
-                return self._one(votes_of_one(answers, self.names_, tuple(self.sway_)))
+                return self._one(votes_of_one(answers, self.names_, tuple(self.sway_)), known)
             answers = []
         if isinstance(answers, str) or not isinstance(answers, Iterable):
             raise InputError(f"the answers are {answers!r}; they must be a list of pairs (winner, loser)")
@@ -88,10 +98,10 @@ class FoldInModel(Swayed):
         items, codes = np.unique(flat, return_inverse=True)
         w, x = codes.reshape(-1).astype(np.int32).reshape(2, -1)
         said, tied = Pairs(np.zeros(len(w), np.int32), w, x), np.array([len(pair) == 3 for pair in pairs], bool)
-        return self._person(Votes(1, len(items), halved(said, tied) if tied.any() else said), items, pairs, 1)
+        return self._person(Votes(1, len(items), halved(said, tied) if tied.any() else said), items, pairs, 1, known)
 
     @of_one_moment
-    def fold_in_many(self, answers: Any) -> Any:
+    def fold_in_many(self, answers: Any, features: Any = None) -> Any:
         """Many newcomers at once: a model of these people alone, over the same items, without fitting again.
 
         Everybody's vector is that of :meth:`fold_in`. What comes back is a model of the same class, of which all can be
@@ -102,11 +112,19 @@ class FoldInModel(Swayed):
         answers : table or Comparisons
             A table of user, winner and loser (and tie, side, weight, covariates), or of user, item and rating; or
             comparisons of any kind.
+        features : table, optional
+            What is known of the newcomers, as in ``fit``; those who gave no answers join them.
         """
         self._require_fit()
         comparisons = of_people(answers, self.names_, tuple(self.sway_))
-        source, items = self._about_items(comparisons)
-        U, (start, met) = self._solve_newcomers(source, items, threads(self.n_threads)), source.met()
+        known = None
+        if features is not None:
+            comparisons, known = self._learned_of_people().read(comparisons, features)
+        over = self._over(comparisons)
+        source, items = over._about_items(comparisons)
+        U, (start, met) = over._solve_newcomers(source, items, threads(self.n_threads), known), source.met()
+        if over is not self:
+            start, met = np.zeros(comparisons.n_users + 1, np.int64), np.empty(0, np.int32)
         if self._knows_ties():
             self._calibrated()  # which a newcomer's reluctance takes
         slope, own = self._slope, self._newcomers_reluctance(source, U, items)
@@ -121,13 +139,28 @@ class FoldInModel(Swayed):
         made.__dict__ = {**now, **state, "_state_names": now.get("_state_names", frozenset()) | frozenset(state)}
         return made
 
-    def _one(self, comparisons: Comparisons) -> Person:
+    def _known_of_one(self, features: Any) -> FloatArray | None:
+        """A newcomer's features as the encoder's columns."""
+        if features is None:
+            return None
+        if not isinstance(features, Mapping):
+            raise InputError(f"features are {features!r}; they must be values by name, such as {{'age': 30}}")
+        return self._learned_of_people().encoder.read_one(features)
+
+    def _one(self, comparisons: Comparisons, known: FloatArray | None = None) -> Person:
         """The newcomer whom comparisons are of."""
         if comparisons.n_users != 1:
             raise InputError(
                 f"the comparisons are those of {comparisons.n_users:,} users; fold_in takes one person's, fold_in_many "
                 "takes several"
             )
+        over: FoldInModel = self._over(comparisons)
+        if over is not self:  # things that occur once: nothing that the model knows of was met
+            n_threads, source = threads(self.n_threads), comparisons.source
+            U = over._solve_newcomers(source, np.arange(comparisons.n_items, dtype=np.int32), n_threads, known)
+            pairs = comparisons.pairs()
+            chosen: list[Any] = list(zip(pairs.winner.tolist(), pairs.loser.tolist(), strict=True))
+            return Person(self, U, chosen, np.empty(0, np.int32), lambda: None)
         rated = comparisons.ratings
         if rated is not None:
             answers: list[Any] = list(zip(comparisons.items[rated.item].tolist(), rated.rating.tolist(), strict=True))
@@ -137,24 +170,43 @@ class FoldInModel(Swayed):
             sides = (comparisons.items[side].tolist() for side in (pairs.winner, pairs.loser))
             tied = is_tied(pairs).tolist()
             answers = [(a, b, "tie") if t else (a, b) for a, b, t in zip(*sides, tied, strict=True)]
-        return self._person(*self._about_items(comparisons), answers, threads(self.n_threads))
+        source, items = self._about_items(comparisons)
+        return self._person(source, items, answers, threads(self.n_threads), known)
 
-    def _person(self, source: Source, items: Codes, answers: list[Any], n_threads: int) -> Person:
+    def _person(
+        self, source: Source, items: Codes, answers: list[Any], n_threads: int, known: FloatArray | None = None
+    ) -> Person:
         """The one user of a source, the items of which are these."""
-        U = self._solve_newcomers(source, items, n_threads)
+        U = self._solve_newcomers(source, items, n_threads, known)
         return Person(self, U, answers, items[source.met()[1]], partial(self._newcomers_reluctance, source, U, items))
+
+    def _over(self, comparisons: Comparisons) -> Any:
+        """The model over the things that comparisons are of, where these are known by embeddings alone; else itself."""
+        if not isinstance(comparisons.source, Embedded):
+            return self
+        made = object.__new__(type(self))
+        learned = self._learned_of_items()
+        columns = comparisons.source.differences(learned.encoder).columns
+        V = learned.means(columns, self.rank_, threads(self.n_threads))
+        nothing = np.zeros(len(self.users_) + 1, np.int64), np.empty(0, np.int32)
+        state = {"item_vocabulary_": comparisons.item_vocabulary, "V_": V, "seen_": nothing}
+        made.__dict__ = {**self._frozen().__dict__, **state, "prior_": None, "interest_": None}
+        return made
 
     def _about_items(self, comparisons: Comparisons) -> tuple[Source, Codes]:
         """The source of newcomers' comparisons, and the model's codes of its items."""
         popularity = np.bincount(self.seen_[1], minlength=len(self.items_))
         return about_items(comparisons, self.item_vocabulary_, popularity)
 
-    def _solve_newcomers(self, source: Source, items: Codes, n_threads: int) -> FloatArray:
+    def _solve_newcomers(
+        self, source: Source, items: Codes, n_threads: int, known: FloatArray | None = None
+    ) -> FloatArray:
         """The vectors of the users of a source, the items of which are these: each a convex problem of its own."""
         store = source.store
-        U = factor(store.n_users, self.rank_ + 1)
-        U[:, self.rank_] = 1.0
+        mean = self._newcomers_means(source, items, n_threads, known)
         if not store.n_entries or not self.rank_:
+            U = factor(store.n_users, self.rank_ + 1) if mean is None else mean
+            U[:, self.rank_] = 1.0
             return U
         rule, ones, answers = self.user_rule_, np.ones(len(items), np.float32), np.empty(store.n_users)
         core.comparisons_per_user(store, answers)
@@ -166,20 +218,56 @@ class FoldInModel(Swayed):
         self._sways(problem, source)
         problem.V[:] = self.V_[items]
         problem.set_reg(self.reg_, 1.0)
+        if mean is not None:
+            problem.user_mean = mean
+            problem.U[:, : self.rank_] = mean[:, : self.rank_]
+        solve_users(problem)
+        return problem.U
+
+    def _newcomers_means(
+        self, source: Source, items: Codes, n_threads: int, known: FloatArray | None
+    ) -> FloatArray | None:
+        """What the vectors of newcomers are expected to be, from the items they met and what is known of them."""
+        mean = None
         if self.prior_ is not None:
             parts, coefficients = self.prior_
             mine = factor(len(items), parts.shape[1])
             mine[:, : parts.shape[1]] = parts[items]
-            problem.user_mean = means(people_features(store, mine, n_threads), coefficients, n_threads)
-            problem.U[:, : self.rank_] = problem.user_mean[:, : self.rank_]
-        solve_users(problem)
-        return problem.U
+            mean = means(people_features(source.store, mine, n_threads), coefficients, self.rank_, n_threads)
+        if known is not None and self._users_learned is not None:
+            met = np.diff(source.store.start) > 0
+            more = self._users_learned.means(known, self.rank_, n_threads, beside=True)
+            more[~met] = self._users_learned.means(known[~met], self.rank_, n_threads)
+            mean = more if mean is None else mean + more
+        return mean
 
-    def _set_prior(self, exposed: Exposure | None, coefficients: FloatArray | None) -> None:
-        """Keep what a person's prior mean is computed from: parts of their features, one row an item, and A."""
+    def _set_prior(self, exposed: Exposure | None, coefficients: Coefficients, store: Any) -> None:
+        """Keep what prior means are computed from.
+
+        Of who met what: parts of a person's features, one row an item, and A. Of what is known of people and items: how
+        that is read, and the coefficients.
+        """
+        users, items = coefficients
+        met = 0 if exposed is None else exposed.k
         self.prior_ = None
-        if exposed is not None and coefficients is not None:
-            self.prior_ = exposed.parts[:, : exposed.k], coefficients[:, : self.rank_].copy()
+        if exposed is not None and users is not None:
+            self.prior_ = exposed.parts[:, :met], users[:met, : self.rank_].copy()
+        n_threads = threads(self.n_threads)
+        for role, of_all, rows, count, width in (
+            ("user", users, self.U_, np.diff(store.start), self.rank_),
+            ("item", items, self.V_, store.item_count, self.rank_ + 1),
+        ):
+            known, gains = (pair[role == "item"] for pair in (self._known, self._gains))
+            if known is None or known.strengths is None:
+                setattr(self, f"_{role}s_learned", None)
+                continue
+            C = np.zeros((0, width), np.float32) if of_all is None else of_all[met:, :width]
+            learned = Learned.of(known, C, rows, count, gains, n_threads)
+            setattr(self, f"_{role}s_learned", learned)
+            unmet = np.flatnonzero(np.asarray(count) == 0)
+            if len(unmet) and known.own:  # which are what is known of them makes them, to the last bit
+                made = learned.means(known.rows[unmet, : known.encoder.width], self.rank_, n_threads)
+                rows[unmet, :width] = made[:, :width]
 
     def _set_interest(self, exposed: Exposure | None, comparisons: Comparisons) -> None:
         """Keep what lists take: of ratings that people chose to give."""
@@ -206,14 +294,21 @@ class FoldInModel(Swayed):
     def _tensors(self) -> dict[str, Any]:
         prior = {} if self.prior_ is None else dict(zip(PRIOR, self.prior_, strict=True))
         shown = {} if self.interest_ is None else self.interest_.tensors()
-        return super()._tensors() | prior | shown
+        features = [learned.tensors(role) for role, learned in self._learned().items()]
+        return {name: array for part in (super()._tensors(), prior, shown, *features) for name, array in part.items()}
 
     def _about(self) -> dict[str, Any]:
-        return {**super()._about(), "loss": self.loss_, "user_rule": asdict(self.user_rule_)}
+        features = {f"{role}_features": learned.about() for role, learned in self._learned().items()}
+        return {**super()._about(), "loss": self.loss_, "user_rule": asdict(self.user_rule_), **features}
 
     def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
         rule = UserRule(**{name: float(value) for name, value in about["user_rule"].items()})
         self.loss_, self.user_rule_ = about["loss"], rule
+        rank = tensors["user_factors"].shape[-1]
+        for role, width in (("user", rank), ("item", rank + 1)):
+            if f"{role}_features" in about:
+                learned = Learned.restored(role, tensors, about[f"{role}_features"], width)
+                setattr(self, f"_{role}s_learned", learned)
         if PRIOR[0] in tensors:
             self.prior_ = parts, coefficients = tensors[PRIOR[0]], tensors[PRIOR[1]]
             sound = (
@@ -257,20 +352,3 @@ def solve_users(problem: Problem) -> None:
     for delta in smoothing.EXACT if smoothing.is_smoothed(problem) else (0.0,):
         problem.delta = delta
         problem.user_step(newton_steps=50, cg_steps=max(20, problem.rank), cg_tol=0.01, grad_tol=1e-5)
-
-
-def means(features: FloatArray, coefficients: FloatArray, n_threads: int) -> FloatArray:
-    """The prior means of people with given features, laid out as a factor is.
-
-    A row's bits are the same whatever other rows there are, which those of a product by BLAS are not.
-    """
-    rank, wide = coefficients.shape[1], factor(coefficients.shape[1], features.shape[1])
-    wide[:, : len(coefficients)] = coefficients.T
-    out, columns = factor(len(features), rank + 1), np.arange(rank, dtype=np.int32)
-    size = max(1, BLOCK // max(rank, 1))
-    for first in range(0, len(features), size):
-        rows = np.arange(first, min(first + size, len(features)), dtype=np.int32)
-        products = np.empty(len(rows) * rank, np.float32)
-        core.score_pairs(features, np.repeat(rows, rank), wide, np.tile(columns, len(rows)), products, n_threads)
-        out[rows, :rank] = products.reshape(len(rows), rank)
-    return out

@@ -80,7 +80,7 @@ def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool
     Of comparisons that are implied only the factor on reg is chosen: what orders rated items well says little of how
     everybody ranks the others, which the biases and the rank decide as well.
     """
-    some = _part(comparisons, model.seed)
+    some = part_of(comparisons, model.seed)
     exposed = model._exposure(some.source) is not None
     trials = [_Trial(model, rest, aside, exposed) for rest, aside in put_aside(some, model.seed)]
     if not trials:
@@ -219,11 +219,11 @@ def _cut(fit: Problem, rank: int) -> Problem:
     return holding(fit, Singular(found.left[:, :rank], found.values[:rank], found.right[:, :rank]), rank)
 
 
-def _part(comparisons: Comparisons, seed: int) -> Comparisons:
+def part_of(comparisons: Comparisons, seed: int, large: int = LARGE, part: float = PART) -> Comparisons:
     """All comparisons, or where there are many those of some users."""
     n = comparisons.n_users
-    some = max(int(PART * n), FEWEST)
-    if comparisons.source.answers() <= LARGE or some >= n:
+    some = max(int(part * n), FEWEST)
+    if comparisons.source.answers() <= large or some >= n:
         return comparisons
     drawn = np.zeros(n, bool)
     drawn[np.random.default_rng(seed).permutation(n)[:some]] = True

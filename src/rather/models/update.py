@@ -9,13 +9,14 @@ are tried again at the same times.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.source import Source
-from ..data.union import Union
+from ..data.union import Sides, Union, widened
 from ..errors import InputError
 from ..native import factor, threads
 from ..solving import start
@@ -23,6 +24,7 @@ from ..solving.exposure import Exposure, carried, followed
 from ..solving.newton import Newton
 from ..solving.reg import reg_scales
 from ..solving.smoothing import ROUND_BY_ROUND
+from .features import known_of
 from .rounds import run_rounds
 
 DECIDED = (  # by the fit, not since
@@ -36,7 +38,9 @@ NO_COMPARISONS = (
 )
 
 
-def updated(work: Any, new: Comparisons, old: Comparisons | None) -> bool:
+def updated(
+    work: Any, new: Comparisons, old: Comparisons | None, item_features: Any = None, user_features: Any = None
+) -> bool:
     """Bring what an update works on to its end; whether it came there."""
     began, last = time.perf_counter(), work._last
     last._require_fit()
@@ -49,6 +53,10 @@ def updated(work: Any, new: Comparisons, old: Comparisons | None) -> bool:
     work._fitted_with.pop("callback", None)
     work._check_params()
     comparisons, union = known.joined(work._read(new))
+    for role, frame in (("item", item_features), ("user", user_features)):
+        if frame is not None:
+            comparisons, union = _described(last, comparisons, union, role, frame)
+    work._known, work._gains = known_of(comparisons), last._gains
     source = comparisons.source
     if last.trust_ is not None:
         work.trust_ = np.ones(source.n_users, np.float32)  # of newcomers nothing is known yet
@@ -92,6 +100,35 @@ def updated(work: Any, new: Comparisons, old: Comparisons | None) -> bool:
     return done
 
 
+def _described(last: Any, comparisons: Comparisons, union: Union, role: str, frame: Any) -> tuple[Comparisons, Union]:
+    """Comparisons with what is known of some users or items, who join the others if they are new."""
+    learned = last._learned_of_items() if role == "item" else last._learned_of_people()
+    read = learned.encoder.read(frame)
+    more = widened((comparisons.users, comparisons.items), role, read.ids)
+    comparisons = comparisons.with_later(comparisons.source.none(), more)
+    sides = (
+        Sides(now.ids, (now.codes[0][before.codes[0]], now.codes[0][before.codes[1]]))
+        for now, before in zip((more.users, more.items), (union.users, union.items), strict=True)
+    )
+    known = getattr(comparisons, f"{role}_features")
+    vocabulary = comparisons.item_vocabulary if role == "item" else comparisons.user_vocabulary
+    setattr(comparisons, f"{role}_features", known.joined(read, vocabulary.codes(read.ids)))
+    return comparisons, Union(*sides)
+
+
+def _as_fitted(last: Any, old: Comparisons) -> Comparisons:
+    """Comparisons that were given anew with their features as the model learned of them."""
+    made = {}
+    for role, learned in last._learned().items():
+        known = getattr(old, f"{role}_features")
+        if known is None:
+            raise InputError(f"the model was fitted with {role}_features; give old with them: old.with_features(...)")
+        if known.encoder.about() != learned.encoder.about():
+            raise InputError(f"the {role}_features of old are not those that the model was fitted with")
+        made[role] = replace(known, encoder=learned.encoder, strengths=learned.strengths)
+    return old.knowing(made.get("user"), made.get("item"))
+
+
 def earlier(last: Any, old: Comparisons | None) -> Comparisons:
     """The comparisons that a model was fitted to: its own, or those given."""
     if last.__dict__.get("_are_newcomers"):
@@ -108,7 +145,7 @@ def earlier(last: Any, old: Comparisons | None) -> Comparisons:
     same = np.array_equal(old.users, last.users_) and np.array_equal(old.items, last.items_)
     if not (same and all(map(np.array_equal, old.source.met(), last.seen_))):
         raise InputError("old is not what the model was fitted to: its users, items or what they met are others")
-    return old
+    return _as_fitted(last, old)
 
 
 def _factors(work: Any, last: Any, source: Source) -> tuple[float | None, float | None]:

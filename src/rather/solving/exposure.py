@@ -28,8 +28,7 @@ from ..data.ids import Codes
 from ..data.source import Source
 from ..errors import InputError
 from ..native import FloatArray, core, factor
-from .priors import Prior, Priors
-from .scales import Scales
+from .priors import Block
 from .singular import blocks, singular
 
 FEATURES = 100  # at most
@@ -60,10 +59,9 @@ class Exposure:
         """The singular vectors of the items."""
         return np.asarray(self.parts[:, : self.k] * np.sqrt(self.met)[:, None], np.float32)
 
-    def priors(self, store: Any, scales: Scales, n_threads: int) -> Priors:
-        """The prior means of the rows of a store's users and of the items."""
-        made = (self.users, scales.user_ridge, store), (self.items, scales.item_ridge, None)
-        return Priors(*(Prior(f, self.k, shape, STRENGTH, n_threads, of) for f, shape, of in made))
+    def blocks(self) -> tuple[Block, Block]:
+        """What prior means are linear in: of the users, and of the items."""
+        return Block(self.users, self.k, STRENGTH), Block(self.items, self.k, STRENGTH)
 
 
 def exposure_features(source: Source, *, wanted: bool | None, seed: int, n_threads: int) -> Exposure | None:

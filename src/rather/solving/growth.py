@@ -21,6 +21,8 @@ LOOSE = 1e-2  # relative accuracy of directions to grow in
 CALMER = 8  # rounds after which reg moves half as far
 LEAST_REG = 1e-9  # of the first one
 
+Coefficients = tuple[FloatArray | None, FloatArray | None]
+
 
 class Growing:
     """Rounds that grow the factors where the gradient says that it helps, from the second on, and then descend on them.
@@ -39,7 +41,7 @@ class Growing:
         self.newton = Newton(problem, seed)
         self.radius = radius
         self.factors = problem.U, problem.V, problem.rank  # of the best scores so far
-        self.coefficients: FloatArray | None = None  # of the users' prior means there
+        self.coefficients: Coefficients = None, None  # of the prior means there
         self.g = problem.g  # and the effects there
         self.newton.tightening.steps = 0  # its own schedule knows nothing of gaps
         if smoothing.is_smoothed(problem):
@@ -81,7 +83,7 @@ class Growing:
                 U, V = within(problem, self._norm, self.radius)
                 proof = replace(proof, nuclear_norm=min(self._norm, self.radius))
             self.factors, self.g = (U, V, problem.rank), problem.g
-            self.coefficients = coefficients(problem, U)
+            self.coefficients = coefficients(problem, U, V)
         else:
             proof = self.proof
         self.proof = replace(proof, lower_bound=min(bound, proof.objective))
@@ -103,7 +105,7 @@ class Growing:
         held = _held(problem)
         problem = holding(problem, held, len(held.values))
         self.factors = problem.U, problem.V, problem.rank
-        self.coefficients = coefficients(problem, problem.U)
+        self.coefficients = coefficients(problem, problem.U, problem.V)
 
     def _grow(self) -> None:
         """Balance the factors, drop columns that hold next to nothing, and add those that lower the objective."""
@@ -160,13 +162,15 @@ class Growing:
         self.problem.delta, self._norm = min(max(delta, 0.0), smoothing.COARSEST), norm
         self.problem.evaluate()
         self.proof = Certificate(*proof)
-        self.factors, self.coefficients = (best.U, best.V, best.rank), coefficients(best, best.U)
+        self.factors, self.coefficients = (best.U, best.V, best.rank), coefficients(best, best.U, best.V)
         self.g = np.array(state["best_g"])
 
 
-def coefficients(problem: Problem, U: FloatArray) -> FloatArray | None:
-    """Of the users' prior means at some U."""
-    return None if problem.priors is None else problem.priors.users.coefficients(U)
+def coefficients(problem: Problem, U: FloatArray, V: FloatArray) -> Coefficients:
+    """Of the users' and of the items' prior means at some factors."""
+    if problem.priors is None:
+        return None, None
+    return problem.priors.users.coefficients(U), problem.priors.items.coefficients(V)
 
 
 def _held(problem: Problem) -> Singular:

@@ -18,14 +18,14 @@ MOST_STEPS = 300  # at each smoothing
 SOLVED, AT_REST = 1e-7, 5  # a share of the objective that steps gain less than, so many times in a row
 
 
-def solve_items(problem: Problem, new: Mask) -> None:
-    """Set the rows of V that a mask names to the best for everything else in the problem."""
+def solve_items(problem: Problem, new: Mask, mean: FloatArray) -> None:
+    """Set the rows of V that a mask names to the best for all else in the problem; ridges are about the means."""
     r, n_threads = problem.rank, problem.n_threads
     free = r + 1 if problem.bias else r
     rows = np.flatnonzero(new)
     ridge = np.repeat(problem.q[rows, None], free, axis=1)
     ridge[:, r:] = problem.beta[rows, None]
-    sums = np.zeros_like(problem.V)
+    sums, expected = np.zeros_like(problem.V), mean[rows, :free]
 
     def of_items(entries: FloatArray, U: FloatArray) -> FloatArray:
         core.item_products(problem.store, entries, U, sums, n_threads)
@@ -43,8 +43,8 @@ def solve_items(problem: Problem, new: Mask) -> None:
             problem.V[rows, :free] = own
             core.scores(problem.store, problem.U, problem.V, problem.m, n_threads)
             loss = problem.evaluate()
-            pull = ridge * own
-            total = loss + 0.5 * float((pull * own).sum(dtype=np.float64))
+            pull = ridge * (own - expected)
+            total = loss + 0.5 * float((pull * (own - expected)).sum(dtype=np.float64))
             return total, ((of_items(problem.c, problem.U) + pull) * root).ravel()
 
         solver, quiet = LBFGS(value, np.asarray(problem.V[rows, :free] / root, np.float32).ravel()), 0

@@ -42,10 +42,19 @@ class Newton:
         """Arrays to save, beside U and V, to resume from here."""
         delta = np.array([self.tightening.next], np.float64)
         effects = {} if self.problem.around is None else {"effects": self.problem.g}
-        return {"m": self.problem.m, "delta": delta, **effects}  # scores computed anew would differ in their last bits
+        tied = {} if self.problem.C is None else {"C": self.problem.C}
+        return {
+            "m": self.problem.m,
+            "delta": delta,
+            **effects,
+            **tied,
+        }  # scores computed anew would differ in their last bits
 
     def restore(self, state: dict[str, Any], rounds_done: int) -> None:
         self.rounds_done = rounds_done
         self.tightening.resume(self.problem, float(state["delta"][0]))
         self.problem.set_effects(state.get("effects", ()))
         self.problem.refresh(state["m"])
+        if self.problem.C is not None and self.problem.priors is not None:
+            self.problem.C[:] = state["C"]
+            self.problem.priors.items.means(self.problem.C, self.problem.V)

@@ -7,8 +7,9 @@ ridges are p_i = reg * (user shape), q_j = reg * (item shape) and beta_j = bias_
 is column r of V, against a column r of U that is fixed to 1 (0 without bias).
 
 With features z_i of users and h_j of items (see ``exposure``) the ridges are about prior means, u_i - A' z_i and
-(v_j, b_j) - B' h_j, and A and B have ridges of their own; F is then minimised over them as well. What surrounded the
-comparisons (see ``effects``) adds g . z_t to their margins, and F is minimised over g too.
+(v_j, b_j) - B' h_j, and A and B have ridges of their own; F is then minimised over them as well. Items may be nothing
+but their features, (v_j, b_j) = B' h_j; C is then B, and V follows it. What surrounded the comparisons (see
+``effects``) adds g . z_t to their margins, and F is minimised over g too.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ class Problem:
         self._state = core.State(store, self.m, self.c, self.d, scales.user_weight, self.offset)
         self.loss_value = 0.0
         self.priors = priors
+        self.tied = priors is not None and not priors.items.own  # items are nothing but their features: V = F C
+        self.C = factor(priors.items.k, rank + 1) if priors is not None and self.tied else None
         self.user_mean: FloatArray | None = None  # what users' ridges pull to, in place of priors; if not to 0
         self._ridge: dict[str, float] = {}  # the ridge terms of users and items, as far as the last steps left them
 
@@ -97,11 +100,18 @@ class Problem:
         (Steps carry the scores along with the factors, from which they differ by some roundings after many rounds.)
         """
         self._ridge = {}
+        self.tie()
         if m is None:
             core.scores(self.store, self.U, self.V, self.m, self.n_threads)
         else:
             self.m[:] = m
         self.evaluate()
+
+    def tie(self) -> None:
+        """Where items are nothing but their features: C for the rows of V, which then are its."""
+        if self.C is not None and self.priors is not None:
+            self.C[:] = self.priors.items.regress(self.V)[0]
+            self.priors.items.means(self.C, self.V)
 
     def evaluate(self) -> float:
         """Loss and slopes at the current scores ``m``."""
@@ -119,7 +129,7 @@ class Problem:
 
         Users with prior means move together with these, by one step, however many Newton steps there could be.
         """
-        if self.priors is None:
+        if self.priors is None or not self.priors.users.k:
             report = core.user_step(
                 self._state, self.loss, self.delta, self.p, self.user_mean, self.V, self.U, self.rank,
                 newton_steps, cg_steps, cg_tol, grad_tol, self.n_threads,
@@ -133,11 +143,17 @@ class Problem:
 
     def item_step(self, *, cg_steps: int = 5, cg_tol: float = 0.1) -> float:
         """One Newton-CG step on all items, and their prior means with them, U fixed; returns the decrement."""
-        report = core.item_step(
-            self._state, self.loss, self.delta, self.scales.item_ridge, self.reg, self.bias_reg,
-            None if self.priors is None else self.priors.items.core, self.U, self.V, self.rank, self.loss_value,
-            cg_steps, cg_tol, self.n_threads,
-        )  # fmt: skip
+        prior = None if self.priors is None or not self.priors.items.k else self.priors.items.core
+        if self.C is None:
+            report = core.item_step(
+                self._state, self.loss, self.delta, self.scales.item_ridge, self.reg, self.bias_reg, prior, self.U,
+                self.V, self.rank, self.loss_value, cg_steps, cg_tol, self.n_threads,
+            )  # fmt: skip
+        else:
+            report = core.tied_item_step(
+                self._state, self.loss, self.delta, self.reg, self.bias_reg, prior, self.U, self.C, self.V, self.rank,
+                self.loss_value, cg_steps, cg_tol, self.n_threads,
+            )  # fmt: skip
         return self._reported("items", *report)
 
     def _reported(self, side: str, loss: float, decrement: float, ridge: float) -> float:
@@ -194,7 +210,7 @@ class Problem:
     def _user_squares(self) -> float:
         """The ridges' squares of U, in units of reg."""
         mean, shared, r = self.user_mean, 0.0, self.rank
-        if self.priors is not None:
+        if self.priors is not None and self.priors.users.k:
             C, mean = self.priors.users.regress(self.U)
             shared = self.priors.users.ridge * float(np.square(C[:, :r], dtype=np.float64).sum())
         own = self.U[:, :r].astype(np.float64) - (0.0 if mean is None else mean[:, :r])
@@ -209,8 +225,13 @@ class Problem:
 
     def _item_squares(self) -> Any:
         """Those of V, the bias's column last."""
-        own = squares(self.V, self.scales.item_ridge) if self.priors is None else self.priors.items.squares(self.V)
-        return own[: self.rank + 1]
+        if self.C is not None:
+            held = np.square(self.C, dtype=np.float64).sum(axis=0)
+        elif self.priors is not None:
+            held = self.priors.items.squares(self.V)
+        else:
+            held = squares(self.V, self.scales.item_ridge)
+        return held[: self.rank + 1]
 
     def bias_dual(self) -> float:
         """The conjugate of that at the slopes of the loss with respect to the biases and the effects."""
@@ -221,7 +242,7 @@ class Problem:
         if not self.bias:
             return effects
         g = np.bincount(self.store.item, weights=self.c, minlength=self.store.n_items)
-        total = float((g**2 / self.beta).sum())
+        total = 0.0 if self.tied else float((g**2 / self.beta).sum())
         if self.priors is not None:
             prior = self.priors.items
             shared = g @ prior.features[:, : prior.k].astype(np.float64)

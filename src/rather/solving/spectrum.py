@@ -61,18 +61,19 @@ def _to_rows(prior: Prior) -> Any:
     """L: takes own parts in scale, and the features' in theirs, to rows."""
     from scipy.sparse.linalg import LinearOperator
 
-    n, k = len(prior.shape), prior.k
+    n, k, own = len(prior.shape), prior.k, len(prior.shape) if prior.own else 0
     features, root, shared_root = prior.features[:, :k], np.sqrt(prior.shape.astype(np.float64)), np.sqrt(prior.ridge)
 
     def forth(x: Matrix) -> Matrix:
-        x = x.reshape(n + k, -1)
-        return np.asarray(x[:n] / root[:, None] + features @ (x[n:] / shared_root))
+        x = x.reshape(own + k, -1)
+        shared = features @ (x[own:] / shared_root)
+        return np.asarray(x[:own] / root[:, None] + shared if own else shared)
 
     def back(rows: Matrix) -> Matrix:
         rows = rows.reshape(n, -1)
-        return np.vstack([rows / root[:, None], features.T @ rows / shared_root])
+        return np.vstack([rows[:own] / root[:own, None], features.T @ rows / shared_root])
 
-    return LinearOperator((n, n + k), matvec=forth, rmatvec=back, matmat=forth, rmatmat=back, dtype=np.float64)
+    return LinearOperator((n, own + k), matvec=forth, rmatvec=back, matmat=forth, rmatmat=back, dtype=np.float64)
 
 
 def rows_of(problem: Problem, left: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:
@@ -93,6 +94,8 @@ def decompose(problem: Problem) -> Singular:
         if prior is not None:
             C, mean = prior.regress(rows)
             rows, shared = rows - mean, [np.sqrt(prior.ridge) * C[:, :r].astype(np.float64)]
+            if not prior.own:
+                return np.asarray(shared[0])
         return np.vstack([rows[:, :r].astype(np.float64) * np.sqrt(shape.astype(np.float64))[:, None], *shared])
 
     left, R = np.linalg.qr(scaled(problem.U, scales.user_ridge, users))

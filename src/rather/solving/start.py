@@ -14,6 +14,7 @@ import numpy as np
 from ..native import FloatArray, core
 from . import smoothing
 from .effects import Around
+from .priors import Priors
 from .problem import Problem
 from .scales import Scales
 from .singular import blocks, singular
@@ -25,10 +26,19 @@ ABOUT = 1e-3  # a decrement, as a share of the loss
 
 
 def global_ranking(
-    store: Any, *, loss: str, scales: Scales, bias_reg: float, n_threads: int, around: Around | None = None
+    store: Any,
+    *,
+    loss: str,
+    scales: Scales,
+    bias_reg: float,
+    n_threads: int,
+    around: Around | None = None,
+    priors: Priors | None = None,
 ) -> Problem:
     """The problem of rank 0, about solved: b alone, and the effects."""
-    problem = Problem(store, rank=0, loss=loss, bias=True, scales=scales, n_threads=n_threads, around=around)
+    problem = Problem(
+        store, rank=0, loss=loss, bias=True, scales=scales, n_threads=n_threads, around=around, priors=priors
+    )
     problem.set_reg(1.0, bias_reg)
     if smoothing.is_smoothed(problem):
         problem.delta = smoothing.ONCE
@@ -45,7 +55,7 @@ def spectral(problem: Problem, seed: int) -> None:
     if problem.bias:
         everyone = global_ranking(
             problem.store, loss=problem.loss_name, scales=problem.scales, bias_reg=problem.bias_reg,
-            n_threads=problem.n_threads, around=problem.around,
+            n_threads=problem.n_threads, around=problem.around, priors=problem.priors if problem.tied else None,
         )  # fmt: skip
         problem.V[:, problem.rank] = everyone.V[:, 0]
         problem.set_effects(everyone.g)
@@ -82,10 +92,13 @@ def _steepest(problem: Problem, columns: int, rng: np.random.Generator) -> tuple
             core.scale_rows(rows, root, np.ones(rows.shape[1], np.float32), problem.n_threads)
         return values, left, right
     left, right = blocks(problem.store, columns, rng)
-    values = core.singular_expanded(
-        problem.store, -problem.c, roots[0], priors.users.core, roots[1], priors.items.core, left, right, columns,
-        START_ITERATIONS, problem.n_threads,
-    )  # fmt: skip
+    rest = left, right, columns, START_ITERATIONS, problem.n_threads
+    if problem.tied:
+        values = core.singular_tied(problem.store, -problem.c, roots[0], priors.users.core, priors.items.core, *rest)
+    else:
+        values = core.singular_expanded(
+            problem.store, -problem.c, roots[0], priors.users.core, roots[1], priors.items.core, *rest
+        )
     return np.array(values), left, right
 
 
@@ -129,7 +142,8 @@ def from_rows(problem: Problem, users: Any, U: FloatArray, items: Any, V: FloatA
         new_users, new_items = np.ones(len(problem.U), bool), np.ones(len(problem.V), bool)
         new_users[users], new_items[items] = False, False
         problem.U[new_users, :r] = problem.priors.users.regress(problem.U)[1][new_users, :r]
-        problem.V[new_items] = problem.priors.items.regress(problem.V)[1][new_items]
+        if not problem.tied:
+            problem.V[new_items] = problem.priors.items.regress(problem.V)[1][new_items]
     problem.refresh()
 
 

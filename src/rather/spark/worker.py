@@ -189,7 +189,7 @@ class Fit:
         problem, shard = self.problem, self.shard
         met_start, met = self.source.met()
         reluctance = self._reluctance()
-        C = coefficients(problem, problem.U)  # all tasks take part
+        C, _ = coefficients(problem, problem.U, problem.V)  # all tasks take part
         for first in range(0, len(shard.users), BATCH):
             at = slice(first, min(first + BATCH, len(shard.users)))
             begin, end = met_start[at.start], met_start[at.stop]

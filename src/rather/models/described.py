@@ -1,0 +1,151 @@
+"""What a model says of features: which helped, what they are worth to people, what follows for things it never met."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..data.described import OFF
+from ..data.embedded import COLUMN
+from ..data.tables import Table
+from ..errors import InputError
+from ..native import FloatArray, core, threads
+from .factors import FactorModel
+from .features import Learned
+from .state import of_one_moment
+
+Numbers = Any
+
+
+class Describing(FactorModel):
+    """A factor model whose vectors may follow from features."""
+
+    _users_learned: Learned | None = None
+    _items_learned: Learned | None = None
+
+    def _learned(self) -> dict[str, Learned]:
+        sides = {"user": self._users_learned, "item": self._items_learned}
+        return {role: learned for role, learned in sides.items() if learned is not None}
+
+    def _learned_of_people(self) -> Learned:
+        if self._users_learned is None:
+            raise InputError("the model was fitted without user_features, and knows nothing of people's features")
+        return self._users_learned
+
+    def _learned_of_items(self) -> Learned:
+        if self._items_learned is None:
+            raise InputError("the model was fitted without item_features, and knows nothing of items' features")
+        return self._items_learned
+
+    @property
+    def features_(self) -> Table:
+        """The blocks of features that the model was fitted with.
+
+        Columns of, block, columns, strength, used, gain, error: ``gain`` is by how much a block lowers the log loss of
+        answers about items (or by people) of whom nothing but their features was known, and ``error`` the standard
+        error of that; a block that gains no more is switched off (``used``). ``strength`` is that of the ridge on its
+        coefficients (docs/mathematics.md).
+        """
+        self._require_fit()
+        now, rows = self._frozen(), []
+        for role, learned in sorted(now._learned().items()):
+            for block, strength, gain in zip(learned.encoder.blocks, learned.strengths, learned.gains, strict=True):
+                told = (np.nan, np.nan) if gain is None else gain
+                used = strength != OFF
+                rows.append((role, block.name, block.stop - block.start, strength if used else np.nan, used, *told))
+        names = "of", "block", "columns", "strength", "used", "gain", "error"
+        kinds = object, object, np.int64, np.float64, bool, np.float64, np.float64
+        columns = zip(*rows, strict=True) if rows else ((),) * len(names)
+        return Table({n: np.array(c, dtype=k) for n, c, k in zip(names, columns, kinds, strict=True)}, now.frame_kind_)
+
+    @of_one_moment
+    def tastes(self, user: Any = None) -> Table:
+        """What features of items are worth to people, in log-odds: columns feature, crowd, divides; for a user, own.
+
+        ``crowd`` is what an item gains in everybody's ranking by having a value (of a category or a list), or by one
+        standard deviation more (of a number); ``divides`` is the standard deviation of that over people, and ``own``
+        the user's. Rows are in the order of what moves people most, by either. Blocks that are switched off are not
+        there. Probabilities are calibrated for it, if they were not.
+        """
+        learned = self._learned_of_items()
+        who = None if user is None else self._user_codes(user)
+        if who is not None and len(who) != 1:
+            raise InputError(f"tastes are those of one user, not of {len(who)}")
+        now = self._calibrated()
+        a, unit, C = now._slope.found.slope, learned.units().astype(np.float64), learned.coefficients.astype(np.float64)
+        people, r = now.U_[:, : now.rank_].astype(np.float64), now.rank_
+        worth = a * unit[:, None] * C
+        crowd = worth[:, :r] @ people.mean(axis=0) + worth[:, r]
+        about = people - people.mean(axis=0)
+        divides = np.sqrt(np.maximum(((worth[:, :r] @ (about.T @ about / len(people))) * worth[:, :r]).sum(axis=1), 0))
+        used = learned.used()
+        order = np.flatnonzero(used)[np.argsort(-np.hypot(crowd, divides)[used], kind="stable")]
+        made = {"feature": np.array(learned.encoder.labels, object), "crowd": crowd, "divides": divides}
+        if who is not None:
+            made["own"] = worth[:, :r] @ people[who[0]] + worth[:, r]
+        table: Table = now._table({name: column[order] for name, column in made.items()})
+        return table
+
+    # -- things that it never met ---------------------------------------------------------------------------------
+
+    @of_one_moment
+    def reward(self, users: Any, features: Any) -> FloatArray:
+        """Scores of things that need not be items of the model, from their features: a row a user, a column a thing.
+
+        ``features`` is a table as ``item_features`` of ``fit``, whose ids do not matter; or, where the model's features
+        are one embedding, a matrix with a row a thing. Of one user (not in a list) the scores are a flat array.
+        """
+        u = self._user_codes(users)
+        V = self._things(features)
+        n, m = len(u), len(V)
+        out = np.empty(n * m, np.float32)
+        at = np.tile(np.arange(m, dtype=np.int32), n)
+        core.score_pairs(self.U_, np.repeat(u, m), V, at, out, threads(self.n_threads))
+        single = isinstance(users, (str, bytes)) or not hasattr(users, "__iter__")
+        return out if single else out.reshape(n, m)
+
+    def _things(self, features: Any) -> FloatArray:
+        """Rows of V that features make."""
+        learned = self._learned_of_items()
+        encoder = learned.encoder
+        if isinstance(features, np.ndarray):
+            if encoder.embedding() is None:
+                raise InputError("a matrix is for models whose features are one embedding; give a table of features")
+            if features.ndim != 2:
+                raise InputError(
+                    f"the features have {features.ndim} dimensions; give a matrix with a row for each thing"
+                )
+            name = encoder.embedding() or COLUMN
+            features = {"item": np.arange(len(features), dtype=np.int64), name: np.asarray(features, np.float32)}
+        return learned.means(encoder.read(features).columns, self.rank_, threads(self.n_threads))
+
+    @of_one_moment
+    def reward_head(self, users: Any = None) -> tuple[FloatArray, FloatArray]:
+        """(weights, offsets) of users, all by default: the reward of an embedding h is weights @ h + offsets.
+
+        For models whose features are one embedding. Arrays of shape (users, columns) and (users,), in the order of
+        ``users_`` or of those asked for.
+        """
+        learned = self._learned_of_items()
+        if learned.encoder.embedding() is None:
+            raise InputError("a reward head is for models whose features are one embedding, and these are others")
+        u = np.arange(len(self.users_), dtype=np.int32) if users is None else self._user_codes(users)
+        slope, constant = learned.encoder.affine()
+        U = self.U_[u, : self.rank_ + 1].astype(np.float64)
+        C = learned.coefficients.astype(np.float64)
+        weights, offsets = U @ (slope @ C).T, U @ (constant @ C)
+        return np.asarray(weights, np.float32), np.asarray(offsets, np.float32)
+
+    def to_torch(self, users: Any = None) -> Any:
+        """The same as a layer of PyTorch, which must be installed: from embeddings to a reward for every user."""
+        try:
+            import torch  # type: ignore[import-not-found, unused-ignore]
+        except ImportError as e:
+            raise InputError("PyTorch is not installed; reward_head() gives the same as arrays") from e
+        weights, offsets = self.reward_head(users)
+        layer = torch.nn.Linear(weights.shape[1], weights.shape[0])
+        with torch.no_grad():
+            layer.weight.copy_(torch.from_numpy(weights))
+            layer.bias.copy_(torch.from_numpy(offsets))
+        return layer

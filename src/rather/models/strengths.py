@@ -1,0 +1,335 @@
+"""How strong features are: chosen on items and people of whom nothing but their features is known.
+
+A fifth of the items and of the people are left out of fits with features of various strengths, several times over where
+there are few; what was said about and by them is then predicted from their features alone. All blocks begin at the
+usual strength, and get weaker or stronger together as long as that lowers the log loss by more than a standard error;
+then each by itself. A block that does not lower it by as much is switched off. Answers about one item (or by one
+person) are taken as one, for a lucky guess about an item is right in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.comparisons import Comparisons
+from ..data.described import OFF
+from ..data.rows import Mask, Pairs
+from ..data.source import Source
+from ..errors import FileError
+from ..logistic import sigmoid
+from ..native import FloatArray, core
+from ..solving import start
+from ..solving.described import Known, alone
+from ..solving.newton import Newton
+from ..solving.problem import Problem
+from .features import known_of
+from .tuning import RANK, part_of
+
+USUAL = 1 / 60  # a column of a block: as wide as it may be, a block is expected to explain as much as any other
+STEP, MOST_STEPS = 3.0, 4
+APART = 10.0  # weaker and stronger, for a block by itself
+SHARE, ENOUGH, MOST_TIMES = 5, 300, 5  # one in five, until so many rows have been left out, so many times at most
+TOL, FIRST_ROUNDS, ROUNDS = 1e-3, 12, 5
+SURE = 1.0  # standard errors
+MOST_PAIRS, FEW_PAIRS, LARGE = 50_000, 2_000, 200_000
+ALONE = 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0  # times the strengths in the fit
+STEPS = 8  # Newton's, of a logistic regression on two numbers
+
+Strengths = tuple[tuple[float, ...] | None, tuple[float, ...] | None]  # of the users' blocks, and of the items'
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The strengths of one side's blocks, and by how much each lowered the log loss, with its standard error."""
+
+    strengths: tuple[float, ...]
+    gains: tuple[tuple[float, float] | None, ...]
+    alone: float = 1.0
+
+
+def settled(model: Any, comparisons: Comparisons, saved: list[Any] | None = None) -> Comparisons:
+    """The comparisons with settled strengths of their features, which are what a model that is being fitted knows.
+
+    ``saved`` is what :func:`kept` made of an earlier choice.
+    """
+    chosen = choose_strengths(model, comparisons) if saved is None else _restored(saved, known_of(comparisons))
+    if any(chosen):
+        found = zip(chosen, known_of(comparisons), strict=True)
+        comparisons = comparisons.knowing(*(d.with_strengths(c.strengths, c.alone) if c and d else d for c, d in found))
+    model._gains = chosen[0] and chosen[0].gains, chosen[1] and chosen[1].gains
+    model._known = known_of(comparisons)
+    return comparisons
+
+
+def kept(model: Any) -> list[Any]:
+    """What a model that is being fitted has chosen, as JSON."""
+    return [
+        None if d is None or gains is None else [[None if s == OFF else s for s in d.strengths], gains, d.alone]
+        for d, gains in zip(model._known, model._gains, strict=True)
+    ]
+
+
+def _restored(saved: list[Any], known: Known) -> tuple[Chosen | None, Chosen | None]:
+    try:
+        made = [
+            None if one is None or d is None else Chosen(
+                tuple(OFF if s is None else float(s) for s in one[0]),
+                tuple(None if g is None else (float(g[0]), float(g[1])) for g in one[1]), float(one[2]),
+            )
+            for one, d in zip(saved, known, strict=True)
+        ]  # fmt: skip
+        for one, d in zip(made, known, strict=True):
+            if (
+                one is not None
+                and d is not None
+                and not (
+                    len(one.strengths) == len(one.gains) == len(d.encoder.blocks)
+                    and all(s > 0 for s in (*one.strengths, one.alone))
+                )
+            ):
+                raise ValueError("the strengths do not fit the features")
+    except (TypeError, ValueError, IndexError) as e:
+        raise FileError("the checkpoint is damaged: its parts do not fit together; remove it") from e
+    return made[0], made[1]
+
+
+def choose_strengths(model: Any, comparisons: Comparisons) -> tuple[Chosen | None, Chosen | None]:
+    """For the features of the users and of the items; None where there are none, or they are settled."""
+    known = known_of(comparisons)
+    asked = tuple(d is not None and d.strengths is None for d in known)
+    if not any(asked):
+        return None, None
+    some = part_of(comparisons, model.seed, LARGE, LARGE / max(comparisons.source.answers(), 1))
+    exposed = model._exposure(some.source) is not None
+    trials = [_Trial(model, some, known, asked, exposed, time) for time in range(_times(some, asked))]
+    search = _Search([trial for trial in trials if trial.stands], known, asked)
+    return search.chosen(0), search.chosen(1)
+
+
+def _times(comparisons: Comparisons, asked: Sequence[bool]) -> int:
+    begin, met = comparisons.source.met()
+    compared = int((np.diff(begin) > 0).sum()), len(np.unique(met))
+    fewest = min(n for n, wanted in zip(compared, asked, strict=True) if wanted)
+    return int(np.clip(-(-ENOUGH * SHARE // max(fewest, 1)), 1, MOST_TIMES))
+
+
+class _Trial:
+    """What is said by people, and about items, who are left out of fits."""
+
+    def __init__(
+        self, model: Any, comparisons: Comparisons, known: Known, asked: Sequence[bool], exposed: bool, time: int
+    ) -> None:
+        source, order = comparisons.source, np.random.default_rng(model.seed)
+        size = source.n_users, source.n_items
+        out = []
+        for described, wanted, n in zip(known, asked, size, strict=True):
+            fold = (order.permutation(n) + time) % SHARE == 0
+            out.append(fold & described.known if wanted and described is not None else np.zeros(n, bool))
+        self.model, self.known = model, known
+        self.out = users, items = out[0], out[1]
+        self.rest = source.without_items(items).of_users(~users)
+        store = self.rest.store
+        self.stands = bool(store.n_entries)
+        if not self.stands:
+            return
+        self.scaled = model._scales(self.rest)[0]
+        self.exposed = model._exposure(self.rest, exposed)
+        alive, told = np.diff(store.start) > 0, (store.item_count > 0) | items
+
+        def asked_of(part: Source, people: Mask, both: Mask) -> Pairs:
+            pairs = part.some_pairs(MOST_PAIRS, np.random.default_rng([model.seed, time]))
+            return pairs.take(people[pairs.user] & both[pairs.winner] & both[pairs.loser])
+
+        about = asked_of(source.without_items(~items), alive, items)  # of new ones with one another
+        if len(about.user) < FEW_PAIRS:
+            about = asked_of(source, alive, told)
+            about = about.take(items[about.winner] | items[about.loser])
+        by = asked_of(source.without_items(items).of_users(users), users, told)
+        self.tests = _Test(by, users, None), _Test(about, None, items)
+
+    def fit(self, strengths: Strengths, begin: Problem | None) -> Problem:
+        """The rest, about solved, with the usual regularisation; from another of these."""
+        model, before = self.model, self.model._known
+        model._known = Known(*(d and d.with_strengths(s) for d, s in zip(self.known, strengths, strict=True)))
+        try:
+            rank = min(RANK, self.rest.n_users, self.rest.n_items)
+            problem: Problem = model._problem(self.rest, self.scaled, self.exposed, rank)
+        finally:
+            model._known = before
+        if begin is None:
+            start.spectral(problem, model.seed)
+        else:
+            problem.U[:], problem.V[:] = begin.U, begin.V
+            problem.set_effects(begin.g)
+            start.grow(problem, model.seed)
+        solver = Newton(problem, model.seed)
+        for _ in range(FIRST_ROUNDS if begin is None else ROUNDS):
+            if solver.round()["gap"] <= TOL:
+                break
+        return problem
+
+    def losses(self, side: int, fit: Problem, strengths: Strengths) -> tuple[Any, float]:
+        """The log loss of every answer of a side's test, and with how many times the strengths it is least."""
+        described, rows, own = self.known[side], (fit.U, fit.V)[side], strengths[side]
+        assert described is not None and own is not None
+        described = described.with_strengths(own)
+        out, count = self.out[side], (np.diff(self.rest.store.start), self.rest.store.item_count)[side]
+        width = fit.rank + side
+        found: list[tuple[float, Any, float]] = []
+        for times in ALONE if any(s != OFF for s in own) else (1.0,):
+            made = rows.copy()
+            columns = described.rows[out, : described.encoder.width].astype(np.float64)
+            C = alone(described, rows, count, times, fit.n_threads)[:, :width]
+            made[out, :width] = columns @ C
+            losses = self.tests[side].losses(*((made, fit.V) if side == 0 else (fit.U, made)), fit.n_threads)
+            found.append((float(self.tests[side].weight @ losses), losses, times))
+        return min(found, key=lambda one: one[0])[1:]
+
+
+class _Test:
+    """Answers by people, or about items, who were left out."""
+
+    def __init__(self, pairs: Pairs, users: Mask | None, items: Mask | None) -> None:
+        self.pairs, self.weight = pairs, pairs.weights().astype(np.float64)
+        if users is not None:
+            self.clusters, self.new = [pairs.user], np.zeros(len(pairs.user))
+        elif items is not None:
+            sides = (pairs.winner, pairs.loser), (pairs.loser, pairs.winner)
+            self.clusters = [np.where(items[one], one, other) for one, other in sides]
+            self.new = items[pairs.winner].astype(np.float64) - items[pairs.loser]
+
+    def losses(self, U: FloatArray, V: FloatArray, n_threads: int) -> Any:
+        """The log loss of every answer, by some factors."""
+        scores = [np.empty(len(self.pairs.user), np.float32) for _ in range(2)]
+        for out, item in zip(scores, (self.pairs.winner, self.pairs.loser), strict=True):
+            core.score_pairs(U, self.pairs.user, V, item, out, n_threads)
+        m = scores[0].astype(np.float64) - scores[1]
+        return np.logaddexp(0, -_stretched(m, self.new, self.weight))
+
+    def summed(self, losses: Any) -> Any:
+        """By the item or the person they are of."""
+        size = int(max((c.max(initial=-1) for c in self.clusters), default=-1)) + 1
+        share = self.weight * losses / len(self.clusters)
+        return sum(np.bincount(c, share, minlength=size) for c in self.clusters)
+
+
+@dataclass
+class _Tried:
+    """Strengths of both sides, the fits of all trials, and the losses of each side's tests in them."""
+
+    strengths: Strengths
+    fits: list[Problem]
+    losses: tuple[list[Any], list[Any]]
+    alone: tuple[float, float]
+
+
+class _Search:
+    def __init__(self, trials: list[_Trial], known: Known, asked: Sequence[bool]) -> None:
+        self.trials, self.asked, self.known = trials, asked, known
+        self.blocks = [0 if d is None else len(d.encoder.blocks) for d in known]
+        self.best: list[_Tried] = []
+        self.gains: list[dict[int, tuple[float, float]]] = [{}, {}]
+        if not trials:
+            return
+        self.sides = [side for side in (0, 1) if asked[side] and any(len(t.tests[side].pairs.user) for t in trials)]
+        first = self._take(self._usual(), None)
+        self.best = [first, first]
+        for step in (STEP, 1 / STEP):
+            self._together(first, step)
+        for side in self.sides:
+            self._one_by_one(side)
+
+    def chosen(self, side: int) -> Chosen | None:
+        if not self.asked[side]:
+            return None
+        n = self.blocks[side]
+        if not self.best or side not in self.sides:
+            return Chosen((OFF,) * n, (None,) * n)
+        best = self.best[side]
+        gains = tuple(self.gains[side].get(block) for block in range(n))
+        return Chosen(best.strengths[side] or (), gains, best.alone[side])
+
+    def _usual(self) -> Strengths:
+        made = [
+            None if d is None else tuple(USUAL * (b.stop - b.start) for b in d.encoder.blocks) if want else d.strengths
+            for want, d in zip(self.asked, self.known, strict=True)
+        ]
+        return made[0], made[1]
+
+    def _take(self, strengths: Strengths, begin: _Tried | None) -> _Tried:
+        first = [None] * len(self.trials) if begin is None else begin.fits
+        fits = [trial.fit(strengths, fit) for trial, fit in zip(self.trials, first, strict=True)]
+        losses: tuple[list[Any], list[Any]] = [], []
+        times = [1.0, 1.0]
+        for side in self.sides:
+            every = [trial.losses(side, fit, strengths) for trial, fit in zip(self.trials, fits, strict=True)]
+            losses[side].extend(held for held, _ in every)
+            times[side] = float(np.exp(np.mean(np.log([t for _, t in every]))))
+        return _Tried(strengths, fits, losses, (times[0], times[1]))
+
+    def _together(self, now: _Tried, step: float) -> None:
+        """All blocks of both sides, by steps, as long as either side gains."""
+        for _ in range(MOST_STEPS):
+            tried = self._take(_times_all(now.strengths, step, self.asked), now)
+            better = [side for side in self.sides if self._gains(side, self.best[side], tried)]
+            for side in better:
+                self.best[side] = tried
+            if not better:
+                break
+            now = tried
+
+    def _one_by_one(self, side: int) -> None:
+        """Each block of a side by itself: stiffer and looser, where there are several, and off."""
+        for block in range(self.blocks[side]):
+            now = self.best[side]
+            for times in (APART, 1 / APART) if self.blocks[side] > 1 else ():
+                tried = self._take(_replaced(now.strengths, side, block, times), now)
+                if self._gains(side, self.best[side], tried):
+                    self.best[side] = tried
+            now = self.best[side]
+            without = self._take(_replaced(now.strengths, side, block, OFF), now)
+            self.gains[side][block] = gain, error = self._gain(side, without, now)
+            if gain <= SURE * error:
+                self.best[side] = without
+
+    def _gains(self, side: int, old: _Tried, new: _Tried) -> bool:
+        gain, error = self._gain(side, old, new)
+        return gain > SURE * error
+
+    def _gain(self, side: int, without: _Tried, having: _Tried) -> tuple[float, float]:
+        """By how much the mean log loss falls, and the standard error of that."""
+        parts, sizes = [], []
+        for trial, a, b in zip(self.trials, without.losses[side], having.losses[side], strict=True):
+            parts.append(trial.tests[side].summed(a - b))
+            sizes.append(trial.tests[side].summed(np.ones_like(a)))
+        gains, size = np.concatenate(parts), np.concatenate(sizes)
+        mean = float(gains.sum() / size.sum())
+        return mean, float(np.sqrt(np.square(gains - mean * size).sum()) / size.sum())
+
+
+def _stretched(m: Any, new: Any, w: Any) -> Any:
+    """Margins in log-odds, a m + d new, with the likeliest a and d: d is what it is worth to be new, not to be good."""
+    typical = float(np.sqrt(np.average(m**2, weights=w))) if len(m) else 0.0
+    Z = np.stack((m / (typical or 1.0), new), axis=1)
+    t = np.zeros(2)
+    for _ in range(STEPS):
+        p = sigmoid(-(Z @ t))
+        gradient = -Z.T @ (w * p) + t
+        t -= np.linalg.solve((Z * (w * p * (1 - p))[:, None]).T @ Z + np.eye(2), gradient)
+    return Z @ np.array([max(t[0], 0.0), t[1]])
+
+
+def _times_all(strengths: Strengths, times: float, asked: Sequence[bool]) -> Strengths:
+    made = [own and tuple(s * times for s in own) if want else own for own, want in zip(strengths, asked, strict=True)]
+    return made[0], made[1]
+
+
+def _replaced(strengths: Strengths, side: int, block: int, times: float) -> Strengths:
+    """Strengths with a block's so many times as large."""
+    own = list(strengths[side] or ())
+    own[block] *= times
+    return (tuple(own), strengths[1]) if side == 0 else (strengths[0], tuple(own))
