@@ -171,7 +171,7 @@ def calls():
 OUTPUTS = {
     "out", "winner", "loser", "users", "items", "m", "c", "d", "U", "V", "user_dual", "item_dual", "left", "right",
     "row_absolute", "row_square", "column_square", "slope", "curvature", "people", "variance", "moments", "gradient",
-    "information", "squares", "bound", "C", "mean", "item", "score", "order", "ordered", "total",
+    "information", "squares", "bound", "C", "F", "axes", "mean", "item", "score", "order", "ordered", "total",
 }  # fmt: skip
 INPUTS = {  # where arguments of these names are read only
     "store_from_ratings": {"item"}, "store_from_pairs": {"winner", "loser"}, "user_step": {"V"},
@@ -179,8 +179,9 @@ INPUTS = {  # where arguments of these names are read only
     "robirank_pass": {"order"}, "scores": {"U", "V"}, "item_products": {"U"}, "user_products": {"V"},
     "scaled": {"c", "left", "right"}, "evaluate_lists": {"m"}, "bundle_users": {"V"}, "bundle_items": {"U"},
     "regress_users": {"V"}, "regress_items": {"U"}, "score_pairs": {"left", "right"}, "mixed_pass": {"V"},
+    "tied_item_step": {"U"}, "Prior.means": {"C"},
 }  # fmt: skip
-ANY_LENGTH = {("robirank_pass", "order")}  # any users may have their turn
+ANY_LENGTH = {("robirank_pass", "order"), ("principal", "F")}  # any users may have their turn; rows of any kind
 MORE_IS_FINE = {  # more rows, or places, than the codes ask for
     ("score_pairs", "A"), ("score_pairs", "B"), ("best_items", "A"), ("best_items", "B"),
     ("sample_unseen", "weight"), ("sample_unseen", "item"),
@@ -257,7 +258,7 @@ def test_rows_are_whole_cache_lines_of_one_length(f, name):
     x = calls()[f][name]
     for columns in (15, 32):
         bad = np.zeros((len(x), columns), np.float32)
-        if columns < 32 or (name != "features" and f != "mixed_pass"):  # which may be of any length
+        if columns < 32 or (name != "features" and f not in ("mixed_pass", "principal")):  # which may be of any length
             refused(ValueError, f, **{name: bad})
 
 

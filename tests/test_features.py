@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from rather import InputError
-from rather.data import feature_columns, features
+from rather.data import feature_blocks, feature_columns, features
 from rather.data.features import Encoder, FeatureBlock
 
 MAKERS = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -479,8 +479,8 @@ def test_wider_than_rows_is_lossless():
 @pytest.mark.parametrize("exact", [True, False])
 def test_leading_directions_are_kept(monkeypatch, exact):
     """Where there is not room for all, each block keeps its directions of most variance, the widest losing first."""
-    monkeypatch.setattr(features, "WIDEST", 24)
-    monkeypatch.setattr(features, "EXACT", 4096 if exact else 1)
+    monkeypatch.setattr(feature_blocks, "WIDEST", 24)
+    monkeypatch.setattr(feature_blocks, "EXACT", 4096 if exact else 1)
     rng = np.random.default_rng(0)
     x = rng.normal(size=(200, 60)) * 0.8 ** np.arange(60)
     got = learned(
@@ -498,7 +498,7 @@ def test_leading_directions_are_kept(monkeypatch, exact):
 
 def test_equally_frequent_words_have_directions(monkeypatch):
     """Directions are found where all are worth the same, as those of equally frequent words are."""
-    monkeypatch.setattr(features, "WIDEST", 50)
+    monkeypatch.setattr(feature_blocks, "WIDEST", 50)
     got = learned(x=[f"w{k % 100}" for k in range(500)])
     assert got.encoder.width == 50
     assert np.square(got.columns).sum(axis=1).mean() == pytest.approx(50 / 99, rel=1e-4)
@@ -506,8 +506,8 @@ def test_equally_frequent_words_have_directions(monkeypatch):
 
 def test_room_is_less_where_rows_are_many(monkeypatch):
     """Many rows have fewer columns, numbers too if they must, and no fewer than a direction a block."""
-    monkeypatch.setattr(features, "ENTRIES", 100)
-    monkeypatch.setattr(features, "NARROWEST", 3)
+    monkeypatch.setattr(feature_blocks, "ENTRIES", 100)
+    monkeypatch.setattr(feature_blocks, "NARROWEST", 3)
     rng = np.random.default_rng(0)
     got = learned(**{f"x{k}": rng.normal(size=50) for k in range(9)}, word=["a", "b"] * 25)
     assert [block.stop - block.start for block in got.encoder.blocks] == [1, 1]

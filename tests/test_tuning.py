@@ -210,7 +210,6 @@ def test_answers_are_counted_as_people_gave_them():
 
 def test_a_part_of_the_users(monkeypatch):
     """Many answers are searched with some of their users, of every kind of source; few users are all asked."""
-    monkeypatch.setattr(tuning, "LARGE", 100)
     monkeypatch.setattr(tuning, "FEWEST", 10)
     rated = simulate(60, 30, per_user=15, levels=5).comparisons
     r = rated.ratings
@@ -219,7 +218,7 @@ def test_a_part_of_the_users(monkeypatch):
         rated, simulate(60, 30, per_user=15).comparisons, Comparisons.from_ratings(rows, keep="largest-gap"),
         Comparisons.from_clicks(rows), Comparisons.from_clicks(rows, per_user=5),
     ):  # fmt: skip
-        part = tuning._part(whole, 0)
+        part = tuning.part_of(whole, 0, 100)
         assert type(part.source) is type(whole.source)
         assert np.count_nonzero(np.diff(part.source.met()[0])) <= 10 < np.count_nonzero(np.diff(whole.source.met()[0]))
     monkeypatch.setattr(tuning, "FEWEST", 500)

@@ -4,6 +4,7 @@ Many users, each saying "I would rather have j than k" a few times; out comes a 
 learned together through a low-rank model.
 """
 
+from . import plot
 from .data.comparisons import Comparisons
 from .data.needed import needed
 from .data.simulate import World, simulate
@@ -66,6 +67,7 @@ __all__ = [
     "ndcg",
     "needed",
     "pairwise_accuracy",
+    "plot",
     "precision",
     "simulate",
     "split_clicks",

@@ -22,6 +22,10 @@ def add_answers(parser: Any) -> None:
     group.add_argument(
         "--prefers", nargs=2, action="append", metavar=("WINNER", "LOSER"), help="one answer; may be repeated"
     )
+    group.add_argument(
+        "--feature", action="append", default=[], metavar="NAME=VALUE",
+        help="what is known of them, by a column of --user-features; may be repeated, and needs no answers",
+    )  # fmt: skip
     add_csv(group)
 
 
@@ -32,18 +36,31 @@ def add_items(parser: Any) -> None:
 
 
 def is_newcomer(options: argparse.Namespace) -> bool:
-    return options.answers is not None or bool(options.prefers)
+    return options.answers is not None or bool(options.prefers or options.feature)
 
 
 def newcomer(model: Any, options: argparse.Namespace) -> Any:
-    """The person who gave the answers in --answers and --prefers."""
+    """The person who gave the answers in --answers and --prefers, and is as --feature says."""
     if not hasattr(model, "fold_in"):
         able = ", ".join(name for name, kind in ESTIMATORS.items() if hasattr(kind, "fold_in"))
         raise InputError(f"{type(model).__name__} cannot take newcomers; fit one of {able}")
     pairs = [] if options.answers is None else _answers(model, options)
     for winner, loser in options.prefers or ():
         pairs.append((typed(model, "item", winner), typed(model, "item", loser)))
-    return model.fold_in(pairs)
+    return model.fold_in(pairs, features=known_of(options))
+
+
+def known_of(options: argparse.Namespace) -> dict[str, str | None] | None:
+    """What is known of a newcomer, as text, which is read as what the model's features are; None for nothing."""
+    known: dict[str, str | None] = {}
+    for text in options.feature:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise InputError(f"--feature is {text!r}; it must be NAME=VALUE, such as age=30")
+        if name in known:
+            raise InputError(f"--feature gives {name!r} twice; give it once (several categories have | between)")
+        known[name] = value.strip() or None
+    return known or None
 
 
 def _answers(model: Any, options: argparse.Namespace) -> list[tuple[Any, ...]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from ..estimators import ESTIMATORS
 from .answer import Document, facts
+from .features import files_of, learned, read_features, told
 from .inputs import as_read, read_source
 from .outputs import check_different, check_model
 
@@ -34,7 +35,8 @@ PARAMETERS = (
 def fit(options: argparse.Namespace) -> Answer:
     # A file that is there stays until there is a whole model to take its place.
     places = (options.out, f"{options.out}{PARTIAL}") if Path(options.out).exists() else (options.out,)
-    check_different("the data, the model and the checkpoint", (options.file, *places, options.checkpoint))
+    files = options.file, *files_of(options), *places, options.checkpoint
+    check_different("the data, the features, the model and the checkpoint", files)
     for place in places:
         check_model(place, options.force)
     resumed = options.checkpoint is not None and Path(options.checkpoint).exists()
@@ -47,13 +49,13 @@ def fit(options: argparse.Namespace) -> Answer:
         settings["seed"] = options.seed
     verbose = sys.stderr.isatty() and not (options.json or options.quiet)
     model = _estimator(options, verbose)
-    comparisons = source.comparisons(**settings)
+    comparisons, features = source.comparisons(**settings), read_features(options, source.columns)
     if verbose:
         print(f"{as_read(source.about)}\n{comparisons}", file=sys.stderr)
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="fit interrupted")  # said below, in one line
-        model.fit(comparisons)
+        model.fit(comparisons, **features)
     history = getattr(model, "history_", [])  # of those that have rounds
     if model.slope_ is None:
         model.save(places[-1], options.updatable)  # before it is found how sure to be, which takes about another fit
@@ -81,6 +83,7 @@ def fit(options: argparse.Namespace) -> Answer:
         "model": options.model, "reg": getattr(model, "reg_", None), "rounds": len(history),
         "converged": model.converged_ if history else True, "gap": history[-1]["gap"] if history else 0.0,
         "rank": getattr(model, "rank_", None), "chosen": _chosen(model),
+        "features": learned(model, {"user": comparisons.n_users, "item": comparisons.n_items}),
         "effects": effects, "held_out": _held_out(model), "exposure": getattr(model, "exposure_", False),
         "seconds": time.perf_counter() - began, "out": options.out, "resumed": options.checkpoint if resumed else None,
     }, _show  # fmt: skip
@@ -143,6 +146,7 @@ def _show(document: Document, console: Console) -> None:
         "comparisons": size,
         **({} if document["resumed"] is None else {"resumed": f"from {document['resumed']}, not from the start"}),
         **({} if document["held_out"] is None else {"held out": _foretold(**document["held_out"])}),
+        **told(document["features"]),
         **({"effects": effects} if (effects := _swayed(document["effects"])) else {}),
         "fit": f"{document['model']}{how and ', '}{how}",
         "saved": document["out"],

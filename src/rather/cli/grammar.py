@@ -11,9 +11,10 @@ from .asked import add_answers, add_items
 from .demo import demo
 from .doctor import doctor
 from .evaluate import METRICS, evaluate
+from .features import add_features
 from .fit import fit
 from .inputs import FORMATS, add_file
-from .lists import LISTED, effects, probability, rank, recommend
+from .lists import LISTED, TASTES, effects, probability, rank, recommend, tastes
 from .outputs import add_force
 from .reproduce import paper
 from .sets import data, simulate
@@ -70,9 +71,9 @@ def grammar() -> Parser:
     _update(
         command(
             update,
-            "take newer data into a model that 'rather fit --updatable' saved",
+            "take newer data into a model that 'rather fit --updatable' saved, or new items by --item-features alone",
             "model.rather today.csv",
-            "[options] MODEL FILE [--old FILE] [--out MODEL]",
+            "[options] MODEL [FILE] [--old FILE] [--item-features FILE] [--out MODEL]",
         )
     )
     _split(
@@ -91,7 +92,7 @@ def grammar() -> Parser:
             rank,
             "all items, or some, for one user, best first",
             "model.rather ann --top 20",
-            "[options] MODEL (USER | --everyone | --answers FILE | --prefers WINNER LOSER ...)",
+            "[options] MODEL (USER | --everyone | --answers FILE | --prefers WINNER LOSER ... | --feature NAME=X ...)",
         )
     )
     _recommend(
@@ -99,7 +100,7 @@ def grammar() -> Parser:
             recommend,
             "the best items for some users or for all",
             "model.rather ann bob --k 5 --exclude-seen",
-            "[options] MODEL (USER ... | --all | --answers FILE | --prefers WINNER LOSER ...)",
+            "[options] MODEL (USER ... | --all | --answers FILE | --prefers WINNER LOSER ... | --feature NAME=X ...)",
         )
     )
     _probability(
@@ -107,10 +108,18 @@ def grammar() -> Parser:
             probability,
             "how likely a user would rather have one item than another",
             "model.rather ann tea coffee",
-            "[options] MODEL USER LEFT RIGHT, or MODEL LEFT RIGHT with --answers or --prefers",
+            "[options] MODEL USER LEFT RIGHT, or MODEL LEFT RIGHT with --answers, --prefers or --feature",
         )
     )
     _add_model(command(effects, "what swayed people beside their taste: side, covariates, ties", "model.rather"))
+    _tastes(
+        command(
+            tastes,
+            "what features of items are worth to people, and how much people differ about them, in log-odds",
+            "model.rather ann --by own --top 5",
+            "[options] MODEL [USER]",
+        )
+    )
     _simulate(command(simulate, "write votes whose truth is known", "--out votes.csv --users 1000"))
     _data(command(data, "list the known data sets, or fetch one", "fetch ml-100k", "[--json] [list | fetch NAME]"))
     _paper(
@@ -143,6 +152,7 @@ def _fit(parser: Parser) -> None:
         "--updatable", action="store_true", help="keep the comparisons in the model file, for 'rather update'"
     )
     _add_settings(parser)
+    add_features(parser)
     model = parser.add_argument_group("model", "an option that a model does not have is refused; defaults are AltSVM's")
     model.add_argument(
         "--model",
@@ -199,7 +209,7 @@ def _add_settings(parser: Parser) -> None:
 
 def _update(parser: Parser) -> None:
     _add_model(parser)
-    add_file(parser)
+    add_file(parser, required=False)
     parser.add_argument(
         "--old", metavar="FILE", help="what the model was fitted to, if its file does not hold it (--updatable)"
     )
@@ -208,6 +218,7 @@ def _update(parser: Parser) -> None:
     parser.add_argument("--updatable", action="store_true", help="keep the comparisons in the file (if MODEL does)")
     _add_settings(parser)
     parser.add_argument("--threads", dest="n_threads", type=int, metavar="N", help="(as the model was fitted)")
+    add_features(parser)
 
 
 def _split(parser: Parser) -> None:
@@ -282,6 +293,16 @@ def _probability(parser: Parser) -> None:
         "--covariate", action="append", default=[], metavar="NAME=X", help="left's less right's; may be repeated"
     )
     add_answers(parser)
+
+
+def _tastes(parser: Parser) -> None:
+    _add_model(parser)
+    parser.add_argument("user", metavar="USER", help="whose own tastes to tell as well").required = False
+    parser.add_argument("--top", type=int, default=TASTES, metavar="N", help=f"only the first N ({TASTES})")
+    parser.add_argument(
+        "--by", choices=("crowd", "divides", "own"), default="crowd",
+        help="most worth to all, most different between people, or most worth to USER (crowd)",
+    )  # fmt: skip
 
 
 def _simulate(parser: Parser) -> None:

@@ -66,9 +66,10 @@ class Source(NamedTuple):
         return made
 
 
-def add_file(parser: Any) -> None:
+def add_file(parser: Any, required: bool = True) -> None:
     """The options of a command that reads a file of any format."""
-    parser.add_argument("file", metavar="FILE", help="table: .csv, .tsv, .txt (also .gz), .parquet; - is CSV piped in")
+    file = "table: .csv, .tsv, .txt (also .gz), .parquet; - is CSV piped in"
+    parser.add_argument("file", metavar="FILE", help=file).required = required
     parser.add_argument("--format", choices=FORMATS, help="what FILE holds (guessed from its columns)")
     add_csv(parser)
     group = parser.add_argument_group(

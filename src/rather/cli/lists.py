@@ -1,4 +1,4 @@
-"""rather rank, recommend, probability and effects: what a model says of a user, of everyone, or of a newcomer."""
+"""rather rank, recommend, probability, effects and tastes: what a model says of a user, of all, or of a newcomer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ..data.table_files import write_table
 from ..errors import InputError, number
 from ..estimators import load
 from .answer import Document, facts, table
-from .asked import is_newcomer, items, newcomer
+from .asked import is_newcomer, items, known_of, newcomer
+from .features import ROLES, blocks, check_learns, sentence
 from .ids import known_users, strange, typed
 from .outputs import check_different, check_table
 from .strangers import counted, find
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
     from .answer import Answer
 
-LISTED = 10
+LISTED, TASTES = 10, 15
 NEWCOMER = "describe a newcomer by --answers FILE or --prefers WINNER LOSER"
+SOMEONE = "a newcomer's --answers, --prefers or --feature"
 RANK_ADVICE = f"rank the items for everyone with --everyone, or {NEWCOMER}"
 RECOMMEND_ADVICE = f"give such users everybody's ranking with --unknown everyone, or {NEWCOMER}"
 
@@ -70,9 +72,9 @@ def rank(options: argparse.Namespace) -> Answer:
     if options.top is not None:
         number("--top", options.top, at_least=1, integer=True)
     if sum((options.user is not None, options.everyone, is_newcomer(options))) != 1:
-        raise InputError("rank takes a USER, --everyone, or a newcomer's --answers or --prefers: one of the three")
+        raise InputError(f"rank takes a USER, --everyone, or {SOMEONE}: one of the three")
     model, _ = _load(options.model)
-    who: Document = {"user": None, "everyone": options.everyone, "answers": None}
+    who: Document = {"user": None, "everyone": options.everyone, "answers": None, "features": known_of(options)}
     among = items(model, options)
     if options.everyone:
         ranked = model.rank(items=among)
@@ -94,7 +96,7 @@ def _show_rank(document: Document, console: Console) -> None:
 
 def recommend(options: argparse.Namespace) -> Answer:
     if sum((bool(options.users), options.all, is_newcomer(options))) != 1:
-        raise InputError("recommend takes user ids or --all or a newcomer's --answers or --prefers: one of the three")
+        raise InputError(f"recommend takes user ids or --all or {SOMEONE}: one of the three")
     if options.out is not None:
         files = options.model, options.answers, options.items_file, options.out
         check_different("the model, the answers, the items and the recommendations", files)
@@ -108,7 +110,7 @@ def recommend(options: argparse.Namespace) -> Answer:
         person = newcomer(model, options)
         met = sorted({item for pair in person.answers for item in pair[:2]}) if options.exclude_seen else None
         ranked = person.recommend(k, met, among, options.by)
-        about = {"users": 1, "answers": len(person.answers)}
+        about = {"users": 1, "answers": len(person.answers), "features": known_of(options)}
     else:
         users = model.users_ if options.all else _users(model, options)
         strangers = find(model, users, options.unknown, RECOMMEND_ADVICE)
@@ -147,25 +149,32 @@ def probability(options: argparse.Namespace) -> Answer:
     wanted = 2 if is_newcomer(options) else 3
     if len(options.ids) != wanted:
         raise InputError(
-            "probability takes USER LEFT RIGHT, or LEFT RIGHT with a newcomer's --answers or --prefers; "
+            f"probability takes USER LEFT RIGHT, or LEFT RIGHT with {SOMEONE}; "
             f"{wanted} ids go here, and {len(options.ids)} were given"
         )
     model, _ = _load(options.model)
-    if model.slope_ is None:
-        raise InputError(
-            f"{options.model!r} was saved without what probabilities take; make it with 'rather fit', which adds that"
-        )
+    _check_sure(model, options.model)
     left, right = (typed(model, "item", text) for text in options.ids[-2:])
     if is_newcomer(options):
         person = newcomer(model, options)
-        who, told = {"user": None, "answers": len(person.answers)}, person.probability(left, right, **_carried(options))
+        who = {"user": None, "answers": len(person.answers), "features": known_of(options)}
+        told = person.probability(left, right, **_carried(options))
     else:
         user = _user(model, options.ids[0], NEWCOMER)
-        who, told = {"user": user, "answers": None}, model.probability(user, left, right, **_carried(options))[0]
+        who = {"user": user, "answers": None, "features": None}
+        told = model.probability(user, left, right, **_carried(options))[0]
     chances = [float(str(chance)) for chance in np.atleast_1d(told)]
     tie = {"tie": chances[1], "reverse": chances[2]} if len(chances) == 3 else {}
     about = {"model": options.model, **who, "left": left, "right": right}
     return about | {"probability": chances[0], **tie}, _show_probability
+
+
+def _check_sure(model: Any, path: str) -> None:
+    """Refuse a model that does not know how sure to be."""
+    if model.slope_ is None:
+        raise InputError(
+            f"{path!r} was saved without what probabilities take; make it with 'rather fit', which adds that"
+        )
 
 
 def _carried(options: argparse.Namespace) -> Document:
@@ -202,3 +211,36 @@ def _show_effects(document: Document, console: Console) -> None:
     names = ("estimate", "error", "low", "high")
     rows = [{"effect": e["effect"], **{name: f"{e[name]:+.4f}" for name in names}} for e in document["effects"]]
     table(console, rows, ("effect", *names))
+
+
+# -- tastes -----------------------------------------------------------------------------------------------------------
+
+
+def tastes(options: argparse.Namespace) -> Answer:
+    number("--top", options.top, at_least=1, integer=True)
+    if options.by == "own" and options.user is None:
+        raise InputError("--by own is the order of one user's tastes; name the USER, or leave it out")
+    model, _ = _load(options.model)
+    check_learns(model)
+    model._learned_of_items()
+    _check_sure(model, options.model)
+    user = None if options.user is None else _user(model, options.user, "leave USER out for the tastes of all")
+    columns = model.tastes(user).columns
+    order = np.argsort(-np.abs(columns[options.by]), kind="stable")[: options.top]
+    features = {role: found for role in ROLES if (found := blocks(model, role))}
+    about = {"model": options.model, "user": user, "features": features, "of": len(columns["feature"])}
+    return about | {"tastes": _records({name: column[order] for name, column in columns.items()})}, _show_tastes
+
+
+def _show_tastes(document: Document, console: Console) -> None:
+    facts(console, {f"{role}s' features": "\n".join(map(sentence, b)) for role, b in document["features"].items()})
+    if not document["tastes"]:
+        console.print("\nno feature of items helped, so there are no tastes to tell")
+        return
+    names = [name for name in document["tastes"][0] if name != "feature"]
+    signs = {name: "" if name == "divides" else "+" for name in names}
+    rows = [{**t, **{name: f"{t[name]:{signs[name]}.4f}" for name in names}} for t in document["tastes"]]
+    console.print()
+    table(console, rows, ("feature", *names))
+    left = document["of"] - len(rows)
+    console.print("\nin log-odds" + (f"; {left:,} more with --top {document['of']}" if left else ""))

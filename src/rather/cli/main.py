@@ -75,7 +75,7 @@ def _complain(sentence: str, code: int) -> int:
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
     """The library's warnings, as one line each."""
-    print(f"rather: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"rather: {' '.join(for_the_shell(str(message)).split())}", file=sys.stderr)
 
 
 def _finite(value: Any) -> Any:

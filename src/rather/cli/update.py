@@ -1,4 +1,4 @@
-"""rather update: newer data taken into a saved model."""
+"""rather update: newer data, or new items by their features, taken into a saved model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from ..data.frames import columns
 from ..data.ids import as_ids
 from ..errors import InputError
 from ..estimators import load
+from ..models.estimator import Estimator
 from .answer import Document, facts
+from .features import check_learns, files_of, read_features
 from .ids import as_text, is_text
 from .inputs import Source, as_read, read_source
 from .outputs import check_different, check_model
@@ -30,12 +32,21 @@ OF_ITEMS = ("item", "winner", "loser", "left", "right")
 
 
 def update(options: argparse.Namespace) -> Answer:
+    if options.file is None:
+        _check_alone(options)
     out = options.out or options.model
     for target in {options.model, out}:
-        check_different("the model and the data", (target, options.file, options.old))
+        check_different("the model and the data", (target, options.file, options.old, *files_of(options)))
     if out != options.model:
         check_model(out, options.force)
     model = load(options.model)
+    return _added(model, out, options) if options.file is None else _updated(model, out, options)
+
+
+# -- newer data -------------------------------------------------------------------------------------------------------
+
+
+def _updated(model: Any, out: str, options: argparse.Namespace) -> Answer:
     own: Comparisons | None = model._fitted_to
     verbose = sys.stderr.isatty() and not (options.json or options.quiet)
     set_here = {"verbose": verbose, "n_threads": options.n_threads, "on_interrupt": "keep"}
@@ -45,15 +56,19 @@ def update(options: argparse.Namespace) -> Answer:
     new = _comparisons(source, own, options, more=True)
     old = None
     if options.old is not None:
+        _check_old(model)
         earlier = read_source(argparse.Namespace(**{**vars(options), "file": options.old}))
         old = _comparisons(_of_its_kind(model, earlier), own, options, more=False)
+    features = read_features(options, model.names_)
+    if type(model).update is Estimator.update:  # which says that it cannot
+        features = {}
     before, told = (len(model.users_), len(model.items_)), model._told.found is not None
     if verbose:
         print(f"{as_read(source.about)}\n{new}", file=sys.stderr)
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="update interrupted")  # said below, in one line
-        model.update(new, old)
+        model.update(new, old, **features)
     if model.interrupted_:
         kept = f"{options.model} is as it was" if Path(options.model).exists() else "nothing is saved"
         raise KeyboardInterrupt(f"interrupted; {kept}")
@@ -69,6 +84,13 @@ def update(options: argparse.Namespace) -> Answer:
         "gap": model.history_[-1]["gap"], "reg": model.reg_, "rank": model.rank_, "seconds": seconds,
         "updatable": updatable, "out": out,
     }, _show  # fmt: skip
+
+
+def _check_old(model: Any) -> None:
+    if getattr(model, "_items_learned", None) is not None or getattr(model, "_users_learned", None) is not None:
+        raise InputError(
+            "the model was fitted with features, which --old has not; fit with --updatable, and leave it out"
+        )
 
 
 def _comparisons(source: Source, own: Comparisons | None, options: argparse.Namespace, more: bool) -> Comparisons:
@@ -115,5 +137,43 @@ def _show(document: Document, console: Console) -> None:
         "new": f"{document['new_users']:,} users, {document['new_items']:,} items",
         "update": f"{document['rounds']} rounds in {document['seconds']:.1f} seconds, {stopped} "
                   f"(gap {document['gap']:.1e}, reg {document['reg']:.4g}, rank {document['rank']})",
+        "saved": document["out"] + ("" if document["updatable"] else ", without the comparisons"),
+    })  # fmt: skip
+
+
+# -- new items, of which nothing but features is known ----------------------------------------------------------------
+
+
+def _check_alone(options: argparse.Namespace) -> None:
+    """Without a FILE of newer data only items can be taken in."""
+    for name in ("user_features", "old", *SETTINGS):
+        if getattr(options, name) is not None:
+            raise InputError(
+                f"--{name.replace('_', '-')} goes with a FILE of newer data; name the FILE, or leave it out"
+            )
+    if options.item_features is None:
+        raise InputError("update takes a FILE of newer data, or new items by --item-features FILE; give one, or both")
+
+
+def _added(model: Any, out: str, options: argparse.Namespace) -> Answer:
+    check_learns(model)
+    features = read_features(options, model.names_)["item_features"]
+    before, told, began = len(model.items_), model._told.found is not None, time.perf_counter()
+    model.add_items(features)
+    seconds, updatable = time.perf_counter() - began, model._fitted_to is not None or options.updatable
+    if told:  # as before
+        model.effects()
+    model.save(out, comparisons=updatable)
+    return {
+        "model": options.model, "item_features": options.item_features, "users": len(model.users_),
+        "items": len(model.items_), "new_users": 0, "new_items": len(model.items_) - before, "seconds": seconds,
+        "updatable": updatable, "out": out,
+    }, _show_added  # fmt: skip
+
+
+def _show_added(document: Document, console: Console) -> None:
+    facts(console, {
+        "data": f"{document['item_features']} (features of items)",
+        "new": f"{document['new_items']:,} items, now {document['items']:,} in all",
         "saved": document["out"] + ("" if document["updatable"] else ", without the comparisons"),
     })  # fmt: skip

@@ -27,6 +27,8 @@ _CALLS = {
     r"leave old out": "leave --old out",
     r"fit it again, to old\.extended\(new\)": "fit it again, to all of the data",
     r"comparisons=False": "without --updatable",
+    r"\b(item|user)_features\b": r"--\1-features",
+    r"update\(\.\.\.\) takes in more": "a FILE of newer data takes in more",
 }
 
 

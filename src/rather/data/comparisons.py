@@ -21,9 +21,8 @@ from .with_features import WithFeatures
 class Comparisons(WithFeatures):
     """Comparisons "user i would rather have j than k", with external ids.
 
-    Build one with :meth:`from_frame` (votes), :meth:`from_arena`, :meth:`from_ratings`, :meth:`from_menus`,
-    :meth:`from_rankings`, :meth:`from_clicks`, :meth:`from_embeddings` or :meth:`from_triples`. ``len()`` is the number
-    of comparisons. Those that ratings or clicks imply are never written down one by one.
+    Build one with :meth:`from_frame` (votes) or another constructor. ``len()`` is the number of comparisons; those that
+    ratings or clicks imply are never written down one by one.
 
     Attributes
     ----------
@@ -40,8 +39,7 @@ class Comparisons(WithFeatures):
     implied : bool
         Whether the comparisons are implied by ratings, rankings or clicks, n of which make of the order of n^2 pairs,
         rather than answers given one by one.
-    item_features, user_features : Described or None
-        What is known of items and people beside their comparisons; see :meth:`with_features`.
+    item_features, user_features : Described or None; see :meth:`with_features`
 
     Examples
     --------
@@ -379,17 +377,11 @@ class Comparisons(WithFeatures):
             made.user_vocabulary = self.user_vocabulary  # with what it has looked up
         if union.items.ids is self.items:
             made.item_vocabulary = self.item_vocabulary
-        if self.item_features is not None:
-            made.item_features = self.item_features.among(union.items)
-        if self.user_features is not None:
-            made.user_features = self.user_features.among(union.users)
-        return made
+        return self._known_in(made, union)
 
     def _with(self, source: Source) -> Comparisons:
         """Comparisons of the same users and items, of whom the same is known, from another source."""
-        made = Comparisons(self.users, self.items, source, self.frame_kind, self.names)
-        made.item_features, made.user_features = self.item_features, self.user_features
-        return made
+        return self._known_in(Comparisons(self.users, self.items, source, self.frame_kind, self.names))
 
 
 def as_comparisons(X: Any, y: Any) -> Comparisons:

@@ -11,7 +11,7 @@ from .described import Described, described, nothing_else
 from .embedded import Embedded, embedded
 from .features import Encoder
 from .source import Source
-from .union import widened
+from .union import Union, widened
 
 C = TypeVar("C", bound="WithFeatures")
 
@@ -91,6 +91,13 @@ class WithFeatures:
         same = len(sides) == len(self.items if role == "item" else self.users)
         made: C = self._with(self.source) if same else self.with_later(self.source.none(), union)
         setattr(made, f"{role}_features", described(read, sides.ids, role, compared))
+        return made
+
+    def _known_in(self, made: C, union: Union | None = None) -> C:
+        """Other comparisons of the same users and items, or of more, with what these know of them."""
+        for role in ("item", "user"):
+            known: Described | None = getattr(self, f"{role}_features")
+            setattr(made, f"{role}_features", known if known is None or union is None else known.among(union[role]))
         return made
 
     def encoded(self: C) -> C:

@@ -37,7 +37,7 @@ from .ties import LEAST, MOST, estimated, outcomes
 
 Numbers = npt.NDArray[np.float64]
 ENOUGH, AT_A_TIME = 8_000, 800  # answers put aside in all, and each time
-MOST_TIMES, ONCE_TIMES = 10, 3
+MOST_TIMES, ONCE_TIMES = 10, 2
 SHARES = 0.05, 0.2  # of the answers, least and most; of items always the most
 MOST_PAIRS = 200_000
 STEEPEST, TINY = 1e30, 1e-12

@@ -85,7 +85,7 @@ class Estimator(Model):
         """Refuse features where they cannot be learned from."""
         raise InputError(f"{what} for AltSVM and Convex: {type(self).__name__} does not learn from features")
 
-    def update(self, comparisons: Any, old: Any = None) -> Any:
+    def update(self, comparisons: Any, old: Any = None, item_features: Any = None, user_features: Any = None) -> Any:
         """Take in newer comparisons; see :meth:`AltSVM.update`, which can."""
         raise InputError(f"{type(self).__name__} cannot be updated; fit it again, to old.extended(new)")
 

@@ -1,0 +1,126 @@
+"""What is known of items and people: tables of features as the library takes them, and what a model made of them."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..data.frames import names_in
+from ..data.ids import Ids
+from ..errors import InputError
+from .answer import Document
+from .ids import MISSING, check_complete, is_text
+from .inputs import read_table, shown
+from .roles import candidates, plain, the_column
+
+ROLES = ("item", "user")
+# As numbers are written, of any size: 007 is a code.
+NUMBER = re.compile(r"[+-]?((?!0[0-9])[0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
+
+
+def add_features(parser: Any) -> None:
+    """The options that name tables of features."""
+    group = parser.add_argument_group(
+        "features",
+        "what is known of items and people: tables of one row each, by id; their other columns are numbers, categories "
+        "or several categories with | between (AltSVM and Convex)",
+    )
+    for role, whom in (("item", "films.csv: item, year, genres"), ("user", "people.csv: user, age, country")):
+        group.add_argument(f"--{role}-features", metavar="FILE", help=f"of {role}s, such as {whom}")
+
+
+def files_of(options: argparse.Namespace) -> tuple[str | None, ...]:
+    """The files of features that were given."""
+    return tuple(getattr(options, f"{role}_features") for role in ROLES)
+
+
+def read_features(options: argparse.Namespace, names: Mapping[str, str | None]) -> dict[str, Any]:
+    """The tables of --item-features and --user-features, as arguments; ``names`` are the data's columns by role."""
+    given = {role: file for role, file in zip(ROLES, files_of(options), strict=True) if file is not None}
+    return {f"{role}_features": _table(file, role, names.get(role), options) for role, file in given.items()}
+
+
+def _table(file: str, role: str, own: str | None, options: argparse.Namespace) -> Any:
+    frame = read_table(file, options)
+    present = names_in(frame)
+    key = _id_column(role, present, own, shown(file))
+    check_complete(frame, {role: key})
+    called = {name: role if name == key != own else name for name in present}
+    if isinstance(frame, dict):
+        return {called[name]: column if name == key else values(column) for name, column in frame.items()}
+    return frame.rename_columns([called[name] for name in present])
+
+
+def _id_column(role: str, present: list[str], own: str | None, file: str) -> str:
+    """The column of ids: called as in the data, as its role, or like it; of several the one that ends in id."""
+    if own in present:
+        return str(own)
+    spelled = candidates(role, present, {}) + [name for name in present if plain(name) == "id"]
+    ids = [name for name in spelled if plain(name).endswith("id")]
+    if role not in present and len(ids) == 1:
+        return ids[0]
+    return the_column(role, present, {}, file, option=False)
+
+
+def values(column: Ids) -> Ids:
+    """A column of CSV: numbers if all that it has are some, else text; what is missing is NaN or None."""
+    if not is_text(column):
+        return column
+    fields = column.tolist()
+    every = set(fields)
+    there = {field for field in every if field.strip() and field not in MISSING}
+    if there and all(NUMBER.fullmatch(field.strip()) for field in there):
+        return np.array([float(field) if field in there else math.nan for field in fields])
+    words = {field: field if field.strip() and there else None for field in every}
+    return np.array([words[field] for field in fields], dtype=object)
+
+
+# -- what a model made of them ----------------------------------------------------------------------------------------
+
+
+def check_learns(model: Any) -> None:
+    """Refuse a model of a kind that does not learn from features."""
+    if not hasattr(model, "add_items"):
+        raise InputError(f"{type(model).__name__} does not learn from features; fit AltSVM with --item-features")
+
+
+def learned(model: Any, compared: Mapping[str, int]) -> Document:
+    """By "item" and "user": the blocks of their features, what is said of them, how many are only described."""
+    made: Document = {}
+    for role in ROLES:
+        one = getattr(model, f"_{role}s_learned", None)
+        if one is not None:
+            known = len(model.items_ if role == "item" else model.users_)
+            said = {"said": list(one.encoder.said), "only_described": known - compared[role]}
+            made[role] = {"blocks": blocks(model, role), **said}
+    return made
+
+
+def blocks(model: Any, role: str) -> list[Document]:
+    """The blocks of features that a model was fitted with, of items or of users."""
+    names = "block", "columns", "strength", "used", "gain", "error"
+    return [{name: getattr(row, name) for name in names} for row in model.features_ if row.of == role]
+
+
+def sentence(block: Document) -> str:
+    """What became of a block."""
+    gain = f"{-block['gain']:+.4f} +- {block['error']:.4f}"
+    if block["used"]:
+        many = "1 column" if block["columns"] == 1 else f"{block['columns']:,} columns"
+        return f"{block['block']} ({many}) used" + ("" if math.isnan(block["gain"]) else f", log loss {gain}")
+    return f"{block['block']} off: " + ("too little to tell" if math.isnan(block["gain"]) else "did not help")
+
+
+def told(features: Document) -> dict[str, str]:
+    """The same for people: a few lines for each role."""
+    lines = {}
+    for role, one in features.items():
+        more = one["only_described"]
+        joined = [f"{role}s that are described and were never compared: {more:,}"] if more else []
+        lines[f"{role}s' features"] = "\n".join(["; ".join(map(sentence, one["blocks"])), *one["said"], *joined])
+    return lines
