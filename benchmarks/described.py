@@ -4,6 +4,7 @@
     python benchmarks/described.py few [--seeds 5]
     python benchmarks/described.py arena [--seeds 5]
     python benchmarks/described.py wide
+    python benchmarks/described.py tastes                                       # docs/pictures/tastes.svg
     python benchmarks/described.py                                              # all of them
 
 cold: a fifth of the films is held out wholly, nobody's rating of them is training data; NDCG@10 of those with ten test
@@ -14,6 +15,7 @@ few: accuracy and log loss of other answers of the same people, with and without
 arena: 1,000 people, 10 choices each between two things that occur once, embeddings of 512 numbers; people weigh five
 rewards, as much in common as of their own. The embeddings' numbers are alike, or fall off as those of real ones do.
 wide: 100,000 items described by 1,024 numbers each, a million votes.
+tastes: a picture of what genres and the year are worth to the users of MovieLens 100K, and to one of them.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import bench
@@ -70,6 +73,8 @@ def films(name: str) -> tuple[Any, Any, Any]:
         return ratings, items, None
     year = titles.str.extract(r"\((\d{4})\)\s*$")[0].astype(float)
     genres = items["genres"].str.split("|")
+    if name == "ml-100k":
+        return ratings, pd.DataFrame({"item": items["item"], "genres": genres, "year": year}), None
     items = pd.DataFrame({"item": items["item"], "genres": genres, "year": year, "words": _words(titles)})
     users = bench.table(name, "users.parquet").to_pandas()
     return ratings, items, users.astype({"age": float, "occupation": str}).drop(columns="zip")
@@ -288,6 +293,20 @@ def wide() -> Iterator[dict[str, Any]]:
         yield {"features": name, "seconds": seconds, "GB at most": bench.peak_megabytes() / 1e3, "accuracy": right}
 
 
+# -- a picture --------------------------------------------------------------------------------------------------------
+
+
+def tastes() -> None:
+    import matplotlib
+
+    matplotlib.use("svg")
+    ratings, items, _ = films("ml-100k")
+    model = rather.AltSVM().fit(rather.Comparisons.from_ratings(ratings), item_features=items)
+    folder = bench.RESULTS if smoke.ON else Path(__file__).parents[1] / "docs" / "pictures"
+    rather.plot.tastes(model, model.users_[6]).figure.savefig(folder / "tastes.svg")
+    print(f"-> {folder.name}/tastes.svg")
+
+
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
@@ -310,7 +329,7 @@ def means(rows: list[dict[str, Any]], by: tuple[str, ...]) -> list[dict[str, Any
 
 def main() -> None:
     parser = bench.parser(__doc__)
-    parser.add_argument("suite", choices=("cold", "few", "arena", "wide"), nargs="?", help="(all)")
+    parser.add_argument("suite", choices=("cold", "few", "arena", "wide", "tastes"), nargs="?", help="(all)")
     parser.add_argument("--seeds", type=int, default=sized(5, 1))
     parser.add_argument("--set", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument("--only", nargs="+", metavar="WHO", help="of cold")
@@ -326,6 +345,8 @@ def main() -> None:
         bench.report("described-arena", means(list(arena(options.seeds)), ("numbers", "who")))
     if options.suite in (None, "wide"):
         bench.report("described-wide", list(wide()))
+    if options.suite in (None, "tastes"):
+        tastes()
 
 
 if __name__ == "__main__":

@@ -435,3 +435,107 @@ def test_no_warning_where_all_fits():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         AltSVM().fit(votes, item_features=items)
+
+
+# -- what went wrong once -----------------------------------------------------------------------------------------
+
+
+def test_those_nobody_compared_do_not_disturb_a_fit():
+    """However many are described and not compared, the others come out the same, and the fit converges."""
+    votes, items, _, _ = film_club(n_items=60, seen=40)
+    many = {name: [*items[name], *([f"x{j}" for j in range(300)] if name == "item" else list(items[name][:60]) * 5)]
+            for name in items}  # fmt: skip
+    few = {name: list(column[:40]) for name, column in items.items()}
+    fits = []
+    for given in (few, many):
+        described = votes.with_features(given)
+        known = described.item_features.with_strengths((0.1, 0.1))
+        fits.append(AltSVM(reg=20.0, bias=50.0, tol=1e-5, max_iter=60).fit(described.knowing(None, known)))
+    assert all(fit.converged_ for fit in fits)
+    seen = [f"i{j}" for j in range(40)]
+    one, other = (np.array([fit.score(f"u{i}", seen) for i in range(5)]) for fit in fits)
+    assert np.corrcoef(one.ravel(), other.ravel())[0, 1] > 0.99
+    assert fits[1].certificate().relative_gap < 0.02
+    model = fits[0].add_items({name: column[60:] for name, column in many.items()})
+    model.update(votes.split(0.1)[1])
+    assert model.converged_ or model.history_[-1]["gap"] < 6 * 3e-4
+
+
+def test_nobody_passed_over_what_nobody_met():
+    """Clicks are compared with items that somebody met, whatever else is described."""
+    rng = np.random.default_rng(0)
+    clicks = {"user": np.repeat(np.arange(30), 6), "item": rng.integers(0, 25, 180)}
+    features = {"item": np.arange(200), "x": rng.standard_normal(200)}
+    for rule in ({}, {"per_user": 10}):
+        plain = Comparisons.from_clicks(clicks, **rule)
+        described = plain.with_features(features)
+        pairs = described.pairs()
+        assert described.n_items == 200 and len(pairs.user) == len(plain.pairs().user)
+        assert set(described.items[pairs.loser]) <= set(plain.items)
+
+
+def test_a_column_of_noise_is_rarely_taken_for_a_sign():
+    used = 0
+    for seed in range(12):
+        votes, items, _, _ = film_club(n_users=40, n_items=40, seen=40, per_user=20, seed=seed, own=1.0)
+        noise = {"item": items["item"], "x": np.random.default_rng(100 + seed).standard_normal(40)}
+        used += bool(AltSVM().fit(votes, item_features=noise).features_["used"][0])
+    assert used <= 2
+
+
+def test_people_who_choose_between_things_have_features():
+    rng = np.random.default_rng(5)
+    group = rng.integers(0, 2, 120)
+    theta = np.where(group == 0, 1, -1)[:, None] * rng.standard_normal(8) + 0.2 * rng.standard_normal((120, 8))
+    user = np.repeat(np.arange(120), 12)
+    a, b = rng.standard_normal((2, len(user), 8))
+    won = rng.random(len(user)) < sigmoid(2 * ((a - b) * theta[user]).sum(axis=1))
+    chosen, rejected = (np.where((won == side)[:, None], a, b) for side in (True, False))
+    people = {"user": np.arange(120), "group": np.array(["a", "b"])[group].tolist()}
+    model = AltSVM().fit(Comparisons.from_embeddings(user, chosen, rejected), user_features=people)
+    assert model.features_["used"][list(model.features_["of"]).index("user")]
+    many = model.fold_in_many(None, features={"user": ["x", "y"], "group": ["a", "b"]})
+    x, y = many.reward(["x", "y"], rng.standard_normal((50, 8)))
+    assert np.corrcoef(x, y)[0, 1] < 0
+    with pytest.raises(InputError, match="occur once and have no ids"):
+        model.rank(0)
+    with pytest.raises(InputError, match="occur once"):
+        model.add_items({"item": [1], "embedding": np.zeros((1, 8))})
+
+
+def test_later_features(tmp_path):
+    votes, items, people, _ = film_club()
+    noise = {**items, "noise": np.random.default_rng(1).standard_normal((60, 3))}
+    model = AltSVM().fit(votes, item_features=noise, user_features=people)
+    assert any("noise" in row.block and not row.used for row in model.features_)
+    model.add_items({"item": ["new"], "genre": ["drama"], "year": [2000.0]})  # without what is switched off
+    before = str(model.features_)
+    new = Comparisons.from_frame({"user": ["u1"], "winner": ["i1"], "loser": ["i2"]})
+    assert str(model.update(new).features_) == before
+    with pytest.warns(UserWarning, match="'F' is none of the values of 'sex' that are known"):
+        model.fold_in([], features={"sex": "F"})
+    with pytest.raises(InputError, match="given apart"):
+        model.update(new.with_features({"item": ["i1", "i2"], "genre": ["a", "b"], "n": [1, 2]}))
+    with pytest.raises(InputError, match="Global does not learn"):
+        Global().fit(votes.with_features(items))
+    objective = model.certificate().objective
+    model.add_items({"item": ["newer", "i1"], "genre": ["drama", "horror"], "year": [2000.0, 1900.0]})
+    assert model.certificate().objective == pytest.approx(objective, rel=1e-4)
+    model = AltSVM().fit(votes, item_features=items)
+    model.save(tmp_path / "m")
+    read = rather.load(tmp_path / "m")
+    other = {**items, "year": 1000 * np.asarray(items["year"]) + np.arange(60)}
+    with pytest.raises(InputError, match="not those that the model was fitted with"):
+        read.update(new, votes.with_features(other))
+    read.update(new, votes.with_features(items))
+    np.testing.assert_allclose(
+        read._items_learned.coefficients, model.update(new)._items_learned.coefficients, atol=0.02
+    )
+
+
+def test_a_picture_of_tastes():
+    pytest.importorskip("matplotlib").use("svg")
+    votes, items, _, _ = film_club()
+    ax = rather.plot.tastes(AltSVM().fit(votes, item_features=items), "u1", top=3)
+    assert [label.get_text() for label in ax.get_yticklabels()][-1].startswith("genre: ")
+    assert len(ax.get_yticklabels()) == 3

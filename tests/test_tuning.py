@@ -222,7 +222,7 @@ def test_a_part_of_the_users(monkeypatch):
         assert type(part.source) is type(whole.source)
         assert np.count_nonzero(np.diff(part.source.met()[0])) <= 10 < np.count_nonzero(np.diff(whole.source.met()[0]))
     monkeypatch.setattr(tuning, "FEWEST", 500)
-    assert tuning._part(rated, 0) is rated
+    assert tuning.part_of(rated, 0, 100) is rated
 
 
 # -- too little to choose by ------------------------------------------------------------------------------------------

@@ -35,11 +35,13 @@ def tastes(model: Any, user: Any = None, top: int = 20, ax: Any = None) -> Any:
     )
     ax.plot(crowd, at, "o", color=CROWD, label="everybody")
     if user is not None:
-        ax.plot(np.asarray(table["own"], float)[rows], at, "D", color=OWN, label=str(user))
+        ax.plot(np.asarray(table["own"], float)[rows], at, "D", color=OWN, label=f"user {user}")
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set_yticks(at, [str(table["feature"][row]) for row in rows])
     ax.set_ylim(-0.8, len(rows) - 0.2)
-    ax.set_xlabel("worth, in log-odds of being preferred")
+    ax.set_xlabel("worth in log-odds, of a value or of one standard deviation of a number")
+    ax.use_sticky_edges = False
+    ax.margins(x=0.05)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
     return ax
 

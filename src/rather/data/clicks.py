@@ -21,7 +21,6 @@ from .votes import Votes
 
 MOST_UNSEEN = 1000  # if the number is not given: with that or a quarter, held-out clicks came out best for their cost
 POPULARITY_POWER = 0.75  # unseen items are drawn in proportion to (clicks)^this; chosen on held-out training clicks
-NOBODY = 1e-9  # as popularity
 NO_SAMPLE = (
     "sample draws from comparisons that were made, and these stand for clicks; draw from the table of clicks, then "
     "use Comparisons.from_clicks"
@@ -119,8 +118,8 @@ class AgainstUnseen(Clicked, Levels):
         self, n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, seen: Clicks, levels: Ratings | None = None
     ) -> None:
         self.clicks, self.rule = clicks, rule
-        self.unseen = rule.unseen or usual_unseen(n_items)
-        super().__init__(n_users, n_items, levels or _drawn_levels(n_users, n_items, clicks, seen, self.unseen, rule))
+        self.unseen = rule.unseen or usual_unseen(len(_met(n_items, clicks, seen)))
+        super().__init__(n_users, n_items, levels or _drawn_levels(n_users, n_items, clicks, seen, rule))
 
     @property
     def reg_factor(self) -> float:  # type: ignore[override]
@@ -144,8 +143,7 @@ class AgainstUnseen(Clicked, Levels):
         return AgainstUnseen(*size, clicks, self.rule, clicks, rest), Levels(*size, aside)
 
     def _drawn_anew(self, n_items: int, clicks: Clicks, popularity: Any) -> Source:
-        unseen = self.rule.unseen or usual_unseen(n_items)
-        levels = _drawn_levels(self.n_users, n_items, clicks, clicks, unseen, self.rule, popularity)
+        levels = _drawn_levels(self.n_users, n_items, clicks, clicks, self.rule, popularity)
         return AgainstUnseen(self.n_users, n_items, clicks, self.rule, clicks, levels)
 
 
@@ -166,7 +164,8 @@ class DrawnPairs(Clicked, Votes):
         return DrawnPairs(self.n_users, self.n_items, clicks, self.rule, clicks, self.pairs().take(~held))
 
     def _drawn_anew(self, n_items: int, clicks: Clicks, popularity: Any) -> Source:
-        return DrawnPairs(self.n_users, n_items, clicks, self.rule, clicks)
+        pairs = _drawn_pairs(self.n_users, n_items, clicks, clicks, self.rule, popularity)
+        return DrawnPairs(self.n_users, n_items, clicks, self.rule, clicks, pairs)
 
     def _answer(self) -> npt.NDArray[np.int64]:
         """All comparisons that one click made are one answer."""
@@ -180,36 +179,55 @@ def drawn(
     """What the rule draws for some of all users, where so many of all have met each item."""
     seen = clicks if seen is None else seen
     if rule.per_user is not None:
-        return _drawn_pairs(n_users, n_items, clicks, seen, rule)
-    unseen = rule.unseen or usual_unseen(n_items)
-    return _drawn_levels(n_users, n_items, clicks, seen, unseen, rule, popularity)
+        return _drawn_pairs(n_users, n_items, clicks, seen, rule, popularity)
+    return _drawn_levels(n_users, n_items, clicks, seen, rule, popularity)
 
 
-def _drawn_pairs(n_users: int, n_items: int, clicks: Clicks, seen: Clicks, rule: ClickRule) -> Pairs:
+def _drawn_pairs(
+    n_users: int, n_items: int, clicks: Clicks, seen: Clicks, rule: ClickRule, popularity: Any = None
+) -> Pairs:
     assert rule.per_user is not None
-    n = n_users * rule.per_user
-    winner, loser = np.empty(n, np.int32), np.empty(n, np.int32)
+    n, met = n_users * rule.per_user, _met(n_items, clicks, seen, popularity)
+    winner, loser, place = np.empty(n, np.int32), np.empty(n, np.int32), _places(met, n_items)
     core.sample_clicks(
-        row_starts(clicks.user, n_users), clicks.item, row_starts(seen.user, n_users), seen.item,
-        n_items, rule.per_user, rule.seed, winner, loser, threads(None),
+        row_starts(clicks.user, n_users), place[clicks.item], row_starts(seen.user, n_users), place[seen.item],
+        len(met), rule.per_user, rule.seed, winner, loser, threads(None),
     )  # fmt: skip
     pairs = Pairs(np.repeat(np.arange(n_users, dtype=np.int32), rule.per_user), winner, loser)
-    return pairs.take(winner >= 0) if (winner < 0).any() else pairs
+    pairs = pairs.take(winner >= 0) if (winner < 0).any() else pairs
+    return replace(pairs, winner=met[pairs.winner], loser=met[pairs.loser])
+
+
+def _met(n_items: int, clicks: Clicks, seen: Clicks, popularity: Any = None) -> Codes:
+    """The items that anybody met, which are drawn from: what nobody met, nobody passed over."""
+    found = np.zeros(n_items, bool) if popularity is None else np.asarray(popularity) > 0
+    found[clicks.item] = found[seen.item] = True
+    return np.flatnonzero(found).astype(np.int32)
+
+
+def _places(met: Codes, n_items: int) -> Codes:
+    """Where items are among those met."""
+    out = np.zeros(n_items, np.int32)
+    out[met] = np.arange(len(met), dtype=np.int32)
+    return out
 
 
 def _drawn_levels(
-    n_users: int, n_items: int, clicks: Clicks, seen: Clicks, unseen: int, rule: ClickRule, popularity: Any = None
+    n_users: int, n_items: int, clicks: Clicks, seen: Clicks, rule: ClickRule, popularity: Any = None
 ) -> Ratings:
+    met = _met(n_items, clicks, seen, popularity)
+    unseen, place = rule.unseen or usual_unseen(len(met)), _places(met, n_items)
     n_clicks, n_seen = (np.bincount(c.user, minlength=n_users).astype(np.int64) for c in (clicks, seen))
-    wanted = np.where(n_clicks > 0, np.minimum(unseen, n_items - n_seen), 0)
+    wanted = np.where(n_clicks > 0, np.minimum(unseen, len(met) - n_seen), 0)
     start = np.concatenate(([0], np.cumsum(wanted + n_clicks)))
-    item, rating = np.empty(start[-1], np.int32), np.zeros(start[-1])
+    item, rating = np.zeros(start[-1], np.int32), np.zeros(start[-1])
     if popularity is None:
         popularity = np.bincount(seen.item, minlength=n_items)
-    core.sample_unseen(  # what nobody met, nobody passed over
-        row_starts(seen.user, n_users), seen.item, np.maximum(popularity, NOBODY) ** POPULARITY_POWER,
+    core.sample_unseen(
+        row_starts(seen.user, n_users), place[seen.item], np.maximum(popularity[met], 1.0) ** POPULARITY_POWER,
         wanted, start[:-1].copy(), rule.seed, item, threads(None),
     )  # fmt: skip
+    item = met[item]
     at = np.arange(len(clicks.user)) + np.cumsum(wanted)[clicks.user]
     item[at], rating[at] = clicks.item, 1.0
     return Ratings(np.repeat(np.arange(n_users, dtype=np.int32), np.diff(start)), item, rating)

@@ -39,7 +39,6 @@ class Comparisons(WithFeatures):
     implied : bool
         Whether the comparisons are implied by ratings, rankings or clicks, n of which make of the order of n^2 pairs,
         rather than answers given one by one.
-    item_features, user_features : Described or None; see :meth:`with_features`
 
     Examples
     --------
@@ -366,6 +365,7 @@ class Comparisons(WithFeatures):
 
     def joined(self, new: Comparisons) -> tuple[Comparisons, Union]:
         """The same, and the codes in it of both sides' codes."""
+        new.refuse_features("old.extended(new).with_features(...), or update(new, item_features=...)")
         union = united((self.users, self.items), (new.users, new.items))
         return self.with_later(new.source, union), union
 

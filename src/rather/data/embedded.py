@@ -89,7 +89,8 @@ def embedded(user: Any, chosen: Any, rejected: Any, weight: Any = None) -> tuple
 def _matrix(values: Any, what: str) -> Any:
     """Rows of finite numbers."""
     try:
-        array = np.asarray(values, np.float32)
+        flat = values if isinstance(values, np.ndarray) and values.dtype != object else list(values)
+        array = np.asarray(flat, np.float32)
     except (TypeError, ValueError):
         raise InputError(f"{what} cannot be read as a matrix of numbers: rows must be of one length") from None
     if array.ndim != 2:

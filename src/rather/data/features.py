@@ -7,6 +7,7 @@ the block have a mean square norm of 1. Blocks that are too wide become their le
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from ..errors import InputError, one_of
 from ..native import FloatArray
 from . import frames
 from .feature_blocks import WIDEST, Block, widths
-from .feature_columns import Column, Doubles, as_, check, readers_of, refused, sort_of
+from .feature_columns import Column, Doubles, as_, check, readers_of, refused, sort_of, words_of
 from .ids import Ids, as_ids, factorize, quoted
 
 SENTENCES = 40  # at most
@@ -190,6 +191,12 @@ class Encoder:
         ends = np.cumsum([0] + [len(block.labels) for block in self._blocks]).tolist()
         return [FeatureBlock(b.reader.name, *ends[k : k + 2]) for k, b in enumerate(self._blocks)]
 
+    def is_like(self, other: Encoder) -> bool:
+        """Whether another makes the same of every frame."""
+        mine, theirs = self.tensors(), other.tensors()
+        same = mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        return same and self.about()["blocks"] == other.about()["blocks"]
+
     def units(self) -> Doubles:
         """What a column changes by where a row gains a value of a category; NaN for columns that are no categories."""
         every = [
@@ -206,13 +213,22 @@ class Encoder:
     def affine(self) -> tuple[Doubles, Doubles]:
         """(A, c) such that the columns of an embedding h are h @ A + c, where all features are that of one column."""
         block = self._blocks[0]
-        A = np.diag(np.broadcast_to(1 / block.scale, block.mean.shape))
-        A = A if block.projection is None else A @ block.projection
+        each = 1 / np.broadcast_to(block.scale, block.mean.shape)
+        A = np.diag(each) if block.projection is None else block.projection * each[:, None]
         return A, -block.mean @ A
 
-    def read(self, frame: Any) -> Features:
-        """Features of another frame, by the same columns and means; what else it has is ignored."""
-        ids, columns = _table(frame, self._role, self._candidates, self._sources)
+    def read(self, frame: Any, optional: Collection[str] = ()) -> Features:
+        """Features of another frame, by the same columns and means; what else it has is ignored.
+
+        Blocks that are ``optional`` may be missing, by name.
+        """
+        may = {name for block in self._blocks if block.reader.name in optional for name in block.reader.sources}
+        there = {str(name) for name in frames.names_in(frame)} if frames.kind_of(frame) else set()
+        wanted = [name for name in self._sources if name in there or name not in may]
+        ids, columns = _table(frame, self._role, self._candidates, wanted)
+        for name in self._sources:
+            if name not in columns:
+                columns[name] = _column(name, [None] * len(ids), None, self._role, ids)
         return Features(ids, self._read(columns, len(ids)), self)
 
     def read_one(self, values: Mapping[str, Any]) -> FloatArray:
@@ -224,7 +240,21 @@ class Encoder:
                 known = _quoted_all(self._sources)
                 raise InputError(f"there is no {self._role} feature {name!r}; the features are {known}")
         columns = {name: _column(name, [values.get(name)], None, self._role, None) for name in self._sources}
-        return self._read(columns, 1)
+        out = self._read(columns, 1)
+        for block in self._blocks:
+            if block.reader.kind == "words" and not block.reader.about["other"]:
+                self._say_unknown(columns[block.reader.name], block.reader.about)
+        return out
+
+    def _say_unknown(self, column: Column, about: Mapping[str, Any]) -> None:
+        """Warn of a value that no other has."""
+        known = about["values"]
+        for word in (word for words in words_of(column, about["split"]).sets for word in words if word not in known):
+            warnings.warn(
+                f"{word!r} is none of the values of {column.name!r} that are known ({_quoted_all(known)}); it is taken "
+                "to be average",
+                stacklevel=4,
+            )
 
     def about(self) -> dict[str, Any]:
         """All but the large arrays, as JSON has it."""

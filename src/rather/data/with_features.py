@@ -93,6 +93,11 @@ class WithFeatures:
         setattr(made, f"{role}_features", described(read, sides.ids, role, compared))
         return made
 
+    def refuse_features(self, instead: str) -> None:
+        """Refuse newer comparisons that come with features: these are read as the earlier ones were."""
+        if self.item_features is not None or self.user_features is not None:
+            raise InputError(f"features of newer data are given apart, not by with_features: {instead}")
+
     def _known_in(self, made: C, union: Union | None = None) -> C:
         """Other comparisons of the same users and items, or of more, with what these know of them."""
         for role in ("item", "user"):

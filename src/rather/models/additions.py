@@ -38,7 +38,8 @@ def with_items(work: Any, new: Any, features: Any = None) -> bool:
         return _with_said(work, last, new, features)
     if features is not None or not (is_table(new) or hasattr(new, "column_names")):
         raise InputError(f"add_items was given a {type(new).__name__}; it takes Comparisons, or a table of features")
-    read = last._learned_of_items().encoder.read(new)
+    _check_own(last)
+    read = last._learned_of_items().of_frame(new)
     fresh = last.item_vocabulary_.codes(read.ids) < 0
     if not fresh.any():
         raise InputError(NONE_NEW)
@@ -52,17 +53,25 @@ def with_items(work: Any, new: Any, features: Any = None) -> bool:
         everyone = np.arange(len(last.users_), dtype=np.int32)
         union = Union(Sides(last.users_, (everyone, everyone)), items)
         work._fitted_to = last._fitted_to.with_later(last._fitted_to.source.none(), union)
-    _describe(work, read)
+    _describe(work, last, read)
     return True
 
 
-def _with_said(work: Any, last: Any, comparisons: Comparisons, features: Any) -> bool:
+def _check_own(last: Any) -> None:
     if last._items_learned is not None and not last._items_learned.own:
-        raise InputError("the items of this model are nothing but their features; add items by a table of features")
+        raise InputError(
+            "the things that this model was fitted to occur once, and others are not added to it: reward(users, "
+            "embeddings) scores them"
+        )
+
+
+def _with_said(work: Any, last: Any, comparisons: Comparisons, features: Any) -> bool:
+    _check_own(last)
+    comparisons.refuse_features("add_items(comparisons, features=...)")
     comparisons = last._read(comparisons)
     if type(comparisons.source) is Votes:  # what it knows of, and no more
         comparisons = comparisons._with(comparisons.source.with_effects(tuple(last.sway_)))
-    read = None if features is None else last._learned_of_items().encoder.read(features)
+    read = None if features is None else last._learned_of_items().of_frame(features)
     if read is not None:
         union = widened((comparisons.users, comparisons.items), "item", read.ids)
         comparisons = comparisons.with_later(comparisons.source.none(), union)
@@ -89,7 +98,7 @@ def _with_said(work: Any, last: Any, comparisons: Comparisons, features: Any) ->
         work._fitted_to = last._fitted_to.with_later(source, Union(everyone, Sides(items.ids, (place, codes))))
     work.seen_ = _met(last.seen_, place, source.met(), users, codes, len(items))
     if read is not None:
-        _describe(work, read)
+        _describe(work, last, read)
     return True
 
 
@@ -108,11 +117,13 @@ def _grow(work: Any, last: Any, items: Sides) -> None:
     work._slope = Slope(last._slope.found, last._slope.own)
 
 
-def _describe(work: Any, read: Features) -> None:
-    """Keep the features of new items with the comparisons."""
+def _describe(work: Any, last: Any, read: Features) -> None:
+    """Keep the features of new items with the comparisons; those of others stay as they are."""
     if work._fitted_to is not None and work._fitted_to.item_features is not None:
-        codes = work.item_vocabulary_.codes(read.ids)
-        work._fitted_to.item_features = work._fitted_to.item_features.joined(read, codes)
+        new = last.item_vocabulary_.codes(read.ids) < 0
+        fresh = Features(read.ids[new], read.columns[new], read.encoder)
+        codes = work.item_vocabulary_.codes(fresh.ids)
+        work._fitted_to.item_features = work._fitted_to.item_features.joined(fresh, codes)
     work._known = known_of(work._fitted_to)
 
 

@@ -333,32 +333,32 @@ class AltSVM(LowRank):
             self._take(solver, exposed)
             return record
 
-        def trim() -> None:
+        def finish() -> None:
             if isinstance(solver, Growing):
                 solver.trim()
-                self._take(solver, exposed)
+            self._take(solver, exposed, last=True)
 
         title = f"AltSVM {self.solver}"
         keep = keep and partial(keep, solver)
-        return run_rounds(self, one_round, began, tol=tol, title=title, history=history, keep=keep, finish=trim)
+        return run_rounds(self, one_round, began, tol=tol, title=title, history=history, keep=keep, finish=finish)
 
     def _usual_tol(self, source: Source, exposed: Exposure | None) -> float:
         usual = source.tol if exposed is None else EXPOSED_TOL
         return usual if self.tol is None else float(self.tol)
 
-    def _take(self, solver: Newton | Sdca | Growing, exposed: Exposure | None) -> None:
+    def _take(self, solver: Newton | Sdca | Growing, exposed: Exposure | None, last: bool = False) -> None:
         """The factors that a solver has come to (of one that grows, the best so far), and what is known about them."""
         store = solver.problem.store
         if isinstance(solver, Growing):
             self._set_factors(*solver.factors)
-            self._set_prior(exposed, solver.coefficients, store)
+            self._set_prior(exposed, solver.coefficients, store, last)
             self._proof = solver.proof if solver.rounds_done else None
             self._solved_with(0.0, solver.g)
         else:
             self._solved_with(solver.problem.delta, solver.problem.g)
             problem = solver.problem
             self._set_factors(problem.U, problem.V, problem.rank)
-            self._set_prior(exposed, coefficients(problem, problem.U, problem.V), store)
+            self._set_prior(exposed, coefficients(problem, problem.U, problem.V), store, last)
         self._set_sway()
 
     def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:

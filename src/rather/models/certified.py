@@ -50,6 +50,7 @@ class Posed:
         )  # fmt: skip
         problem.set_reg(self.reg, self.bias_reg)
         problem.U[:], problem.V[:] = model.U_, model.V_
+        problem.settle()  # a model has them where their features alone put them
         problem.set_effects(self.g)
         problem.delta = self.delta
         problem.refresh()

@@ -143,7 +143,9 @@ def fingerprint(comparisons: Comparisons) -> str:
     for ids in (comparisons.users, comparisons.items):
         h.update(ids.tobytes() if ids.dtype == np.int64 else json.dumps(ids.tolist()).encode())
     h.update(comparisons.source.description().encode())
-    known = [d and d.rows for d in (comparisons.user_features, comparisons.item_features)]
-    for array in (*comparisons.source.columns(), *known):
+    known = [d for d in (comparisons.user_features, comparisons.item_features) if d is not None]
+    for described in known:
+        h.update(json.dumps(described.encoder.about()).encode())
+    for array in (*comparisons.source.columns(), *(rows for d in known for rows in (d.rows, d.known))):
         h.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
     return h.hexdigest()

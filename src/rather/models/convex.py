@@ -167,7 +167,7 @@ class Convex(LowRank):
 
         def trim() -> None:
             solver.trim()
-            self._take(solver, exposed)
+            self._take(solver, exposed, last=True)
 
         self._take(solver, exposed)
         pose()
@@ -177,11 +177,11 @@ class Convex(LowRank):
             self._slope.found = chosen.calibration
         return done
 
-    def _take(self, solver: Growing, exposed: Exposure | None) -> None:
+    def _take(self, solver: Growing, exposed: Exposure | None, last: bool = False) -> None:
         """The factors as they are now, and what is known about them."""
         self._proof = solver.proof if solver.rounds_done else None
         self._set_factors(*solver.factors)
-        self._set_prior(exposed, solver.coefficients, solver.problem.store)
+        self._set_prior(exposed, solver.coefficients, solver.problem.store, last)
         self.reg_, self.bias_reg_ = solver.proof.limit, solver.problem.bias_reg
 
     def _settled(self) -> dict[str, Any]:

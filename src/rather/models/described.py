@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from .. import memory
 from ..data.described import OFF
 from ..data.embedded import COLUMN
+from ..data.ids import Codes
 from ..data.tables import Table
 from ..errors import InputError
 from ..native import FloatArray, core, threads
 from .factors import FactorModel
 from .features import Learned
 from .state import of_one_moment
-
-Numbers = Any
 
 
 class Describing(FactorModel):
@@ -29,14 +29,41 @@ class Describing(FactorModel):
         return {role: learned for role, learned in sides.items() if learned is not None}
 
     def _learned_of_people(self) -> Learned:
+        self._require_fit()
         if self._users_learned is None:
             raise InputError("the model was fitted without user_features, and knows nothing of people's features")
         return self._users_learned
 
     def _learned_of_items(self) -> Learned:
+        self._require_fit()
         if self._items_learned is None:
             raise InputError("the model was fitted without item_features, and knows nothing of items' features")
         return self._items_learned
+
+    def _check_named(self) -> None:
+        if self._items_learned is not None and not self._items_learned.own:
+            raise InputError(
+                "the things that this model was fitted to occur once and have no ids; reward(users, embeddings) scores "
+                "any, known or not"
+            )
+
+    def _item_codes(self, items: Any) -> Codes:
+        self._check_named()
+        return super()._item_codes(items)
+
+    def _candidates(self, items: Any) -> Codes:
+        self._check_named()
+        return super()._candidates(items)
+
+    @property
+    def features_notes_(self) -> list[str]:
+        """What became of the columns of ``item_features`` and ``user_features``, in sentences.
+
+        Which were left out and why, how many values are missing, which are rare and taken together, what was reduced.
+        """
+        self._require_fit()
+        told = sorted(self._frozen()._learned().items())
+        return [f"{role} features, {sentence}" for role, learned in told for sentence in learned.encoder.said]
 
     @property
     def features_(self) -> Table:
@@ -93,17 +120,22 @@ class Describing(FactorModel):
     def reward(self, users: Any, features: Any) -> FloatArray:
         """Scores of things that need not be items of the model, from their features: a row a user, a column a thing.
 
-        ``features`` is a table as ``item_features`` of ``fit``, whose ids do not matter; or, where the model's features
+        ``features`` is a table as ``item_features`` of ``fit``, ids and all; or, where the model's features
         are one embedding, a matrix with a row a thing. Of one user (not in a list) the scores are a flat array.
         """
         u = self._user_codes(users)
+        out = self._rewards(self.U_, u, features)
+        return out if not isinstance(users, (str, bytes)) and hasattr(users, "__iter__") else out[0]
+
+    def _rewards(self, U: FloatArray, u: Codes, features: Any) -> FloatArray:
+        """Of some rows of U: a row each."""
         V = self._things(features)
         n, m = len(u), len(V)
+        memory.require(12.0 * n * m, f"to score {m:,} things for {n:,} users", "ask for fewer at a time")
         out = np.empty(n * m, np.float32)
         at = np.tile(np.arange(m, dtype=np.int32), n)
-        core.score_pairs(self.U_, np.repeat(u, m), V, at, out, threads(self.n_threads))
-        single = isinstance(users, (str, bytes)) or not hasattr(users, "__iter__")
-        return out if single else out.reshape(n, m)
+        core.score_pairs(U, np.repeat(u, m), V, at, out, threads(self.n_threads))
+        return out.reshape(n, m)
 
     def _things(self, features: Any) -> FloatArray:
         """Rows of V that features make."""
@@ -116,9 +148,12 @@ class Describing(FactorModel):
                 raise InputError(
                     f"the features have {features.ndim} dimensions; give a matrix with a row for each thing"
                 )
+            if not np.isfinite(features).all():
+                row = int(np.argwhere(~np.isfinite(features))[0][0])
+                raise InputError(f"the features in row {row} are not finite; all numbers must be")
             name = encoder.embedding() or COLUMN
             features = {"item": np.arange(len(features), dtype=np.int64), name: np.asarray(features, np.float32)}
-        return learned.means(encoder.read(features).columns, self.rank_, threads(self.n_threads))
+        return learned.means(learned.of_frame(features).columns, self.rank_, threads(self.n_threads))
 
     @of_one_moment
     def reward_head(self, users: Any = None) -> tuple[FloatArray, FloatArray]:

@@ -75,6 +75,8 @@ class Estimator(Model):
             if item_features is not None or user_features is not None:
                 work._check_features("features are")
                 given = given.with_features(item_features, user_features)
+            elif given.item_features is not None or given.user_features is not None:
+                work._check_features("features are")
             if isinstance(given.source, Embedded):
                 work._check_features("choices of embeddings are")
             return work._fit(given.encoded())

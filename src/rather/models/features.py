@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.described import OFF, Described
-from ..data.features import Encoder
+from ..data.features import Encoder, Features
 from ..data.union import widened
 from ..native import FloatArray, core, factor
 from ..solving.described import NOTHING, Known, alone, by_column
@@ -39,19 +39,25 @@ class Learned:
     gains: tuple[tuple[float, float] | None, ...]
     spread: FloatArray
     beside: FloatArray
+    alone: float = 1.0
     own: bool = True
 
     @classmethod
     def of(
         cls, known: Described, beside: FloatArray, rows: FloatArray, count: Any, gains: Any, n_threads: int
     ) -> Learned:
-        """From the coefficients in a fit of the blocks that are in use, and the rows, which so many met."""
+        """From the coefficients in a fit of the blocks that are in use, and the rows, which so many met.
+
+        Without a count, the coefficients in the fit stand for those of what nothing else is known of.
+        """
         blocks, width = known.encoder.blocks, beside.shape[1]
         in_fit = by_column(known, beside)
         assert in_fit is not None and known.strengths is not None
-        by_themselves = alone(known, rows, count, known.alone, n_threads)[:, :width].copy() if known.own else in_fit
+        by_themselves = in_fit
+        if known.own and count is not None:
+            by_themselves = alone(known, rows, count, known.alone, n_threads)[:, :width].copy()
         gains = (None,) * len(blocks) if gains is None else gains
-        return cls(known.encoder, by_themselves, known.strengths, gains, known.spread, in_fit, known.own)
+        return cls(known.encoder, by_themselves, known.strengths, gains, known.spread, in_fit, known.alone, known.own)
 
     def units(self) -> FloatArray:
         """What each column changes by: for having a value, else by its standard deviation."""
@@ -74,9 +80,14 @@ class Learned:
         wide[:, : self.encoder.width] = columns
         return means(wide, self.beside if beside else self.coefficients, rank, n_threads)
 
+    def of_frame(self, frame: Any) -> Features:
+        """Features of a frame, which may lack those that are not in use."""
+        every = zip(self.encoder.blocks, self.strengths, strict=True)
+        return self.encoder.read(frame, [block.name for block, strength in every if strength == OFF])
+
     def read(self, comparisons: Comparisons, features: Any) -> tuple[Comparisons, FloatArray]:
         """Comparisons with the people of a table among their users, and the users' columns."""
-        read = self.encoder.read(features)
+        read = self.of_frame(features)
         union = widened((comparisons.users, comparisons.items), "user", read.ids)
         if len(union.users) > comparisons.n_users:
             comparisons = comparisons.with_later(comparisons.source.none(), union)
@@ -93,7 +104,10 @@ class Learned:
 
     def about(self) -> dict[str, Any]:
         strengths = [None if s == OFF else s for s in self.strengths]
-        return {"encoder": self.encoder.about(), "strengths": strengths, "gains": self.gains, "own": self.own}
+        return {
+            "encoder": self.encoder.about(), "strengths": strengths, "gains": self.gains, "alone": self.alone,
+            "own": self.own,
+        }  # fmt: skip
 
     @classmethod
     def restored(cls, role: str, tensors: dict[str, Any], about: dict[str, Any], rows: int) -> Learned:
@@ -111,11 +125,15 @@ class Learned:
             and all(bool((np.abs(a) < LARGEST).all()) for a in (coefficients, beside, spread))
             and len(strengths) == len(gains) == len(encoder.blocks)
             and all(s > 0 for s in strengths)
+            and all(g is None or all(map(np.isfinite, g)) for g in gains)
             and isinstance(about["own"], bool)
+            and type(about["alone"]) is float
+            and 0 < about["alone"] < LARGEST
+            and (about["own"] or role == "item")
         )
         if not sound:
             raise ValueError(f"what is said of the {role}s' features does not fit together")
-        return cls(encoder, coefficients, strengths, gains, spread, beside, about["own"])
+        return cls(encoder, coefficients, strengths, gains, spread, beside, about["alone"], about["own"])
 
 
 def means(features: FloatArray, coefficients: FloatArray, rank: int, n_threads: int) -> FloatArray:

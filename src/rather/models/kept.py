@@ -57,8 +57,7 @@ def packed(comparisons: Comparisons | None) -> tuple[dict[str, Any], dict[str, A
         if known is not None and known.own:
             rows[f"{PREFIX}{role}_features"] = np.ascontiguousarray(known.rows[:, : known.k])
             rows[f"{PREFIX}{role}_known"] = known.known
-        if known is not None:
-            about[f"{role}_features"] = {"alone": known.alone}
+    about["described"] = [role for role in ROLES if getattr(comparisons, f"{role}_features") is not None]
     return rows, about
 
 
@@ -102,23 +101,19 @@ def unpacked(
         key = np.sort(rows.user.astype(np.int64) * size[1] + rows.item)
         if (key[1:] == key[:-1]).any():
             raise ValueError("a user has an item twice")
-    source = _source(kind, size, rows, about)
-    if kind == "embeddings":
-        source = _embedded(size, rows, tensors[f"{PREFIX}embeddings"])
+    embedded = kind == "embeddings"
+    source = _embedded(size, rows, tensors[f"{PREFIX}embeddings"]) if embedded else _source(kind, size, rows, about)
     made = Comparisons(users.ids, items.ids, source, **read)
     made.user_vocabulary, made.item_vocabulary = users, items
+    if sorted(about.get("described", [])) != sorted(learned):
+        raise ValueError("what is known of the users and items does not fit the model")
     for role, n in zip(ROLES, size, strict=True):
-        if f"{role}_features" in about:
-            setattr(made, f"{role}_features", _described(role, n, tensors, about, learned[role], source))
+        if role in learned:
+            setattr(made, f"{role}_features", _described(role, n, tensors, learned[role], source))
     return made
 
 
-def _described(
-    role: str, n: int, tensors: Mapping[str, Any], about: Mapping[str, Any], learned: Learned, source: Source
-) -> Described:
-    alone = about[f"{role}_features"]["alone"]
-    if type(alone) is not float or not 0 < alone < 1e30:
-        raise ValueError(f"{alone!r} is no strength")
+def _described(role: str, n: int, tensors: Mapping[str, Any], learned: Learned, source: Source) -> Described:
     if not learned.own:
         if not isinstance(source, Embedded):
             raise ValueError("only embeddings are nothing but features")
@@ -130,7 +125,7 @@ def _described(
         raise ValueError(f"the {role}s' features are not what they should be")
     rows = factor(n, learned.encoder.width)
     rows[:, : learned.encoder.width] = columns
-    return Described(rows, known, learned.encoder, learned.strengths, alone)
+    return Described(rows, known, learned.encoder, learned.strengths, learned.alone)
 
 
 def _embedded(size: tuple[int, int], rows: Pairs, embeddings: Any) -> Source:
@@ -170,8 +165,8 @@ def _check_carried(pairs: Pairs, effects: Any) -> None:
 
 
 def _source(kind: str, size: tuple[int, int], rows: Any, about: Mapping[str, Any]) -> Source:
-    if kind in ("votes", "embeddings"):
-        return Votes(*size, rows, about.get("implied", False), tuple(about.get("effects", ())))
+    if kind == "votes":
+        return Votes(*size, rows, about["implied"], tuple(about.get("effects", ())))
     if kind == "ratings":
         return Rated(*size, rows)
     seed = _whole(about["seed"], 0, 2**63 - 1)

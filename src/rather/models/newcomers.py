@@ -29,7 +29,7 @@ from .answers import about_items, column_of, is_rated, is_table, of_people, rati
 from .calibration import Slope
 from .described import Describing
 from .exclusions import Rows, select
-from .factors import LARGEST, best_rows
+from .factors import LARGEST, best_rows, copied
 from .features import Learned, means
 from .interest import LEAST, Interest
 from .person import Person
@@ -109,14 +109,22 @@ class FoldInModel(Describing, Swayed):
 
         Parameters
         ----------
-        answers : table or Comparisons
+        answers : table, Comparisons or None
             A table of user, winner and loser (and tie, side, weight, covariates), or of user, item and rating; or
-            comparisons of any kind.
+            comparisons of any kind. None: only features are known of them.
         features : table, optional
             What is known of the newcomers, as in ``fit``; those who gave no answers join them.
         """
         self._require_fit()
-        comparisons = of_people(answers, self.names_, tuple(self.sway_))
+        if answers is None:
+            if features is None:
+                raise InputError("there are neither answers nor features of newcomers; give either")
+            nobody = np.empty(0, self.users_.dtype), np.empty(0, self.items_.dtype)
+            none = np.empty(0, np.int32)
+            comparisons = Comparisons(*nobody, Votes(0, 0, Pairs(none, none, none)))
+        else:
+            comparisons = of_people(answers, self.names_, tuple(self.sway_))
+            comparisons.refuse_features("fold_in_many(answers, features=...)")
         known = None
         if features is not None:
             comparisons, known = self._learned_of_people().read(comparisons, features)
@@ -127,7 +135,7 @@ class FoldInModel(Describing, Swayed):
             start, met = np.zeros(comparisons.n_users + 1, np.int64), np.empty(0, np.int32)
         if self._knows_ties():
             self._calibrated()  # which a newcomer's reluctance takes
-        slope, own = self._slope, self._newcomers_reluctance(source, U, items)
+        slope, own = self._slope, None if over is not self else self._newcomers_reluctance(source, U, items)
         made = object.__new__(type(self))
         state = {
             "user_vocabulary_": comparisons.user_vocabulary, "U_": U, "seen_": (start, items[met]),
@@ -144,7 +152,10 @@ class FoldInModel(Describing, Swayed):
         if features is None:
             return None
         if not isinstance(features, Mapping):
-            raise InputError(f"features are {features!r}; they must be values by name, such as {{'age': 30}}")
+            kind = type(features).__name__
+            raise InputError(
+                f"features are of type {kind}; they must be a dict of values by name, such as {{'age': 30}}"
+            )
         return self._learned_of_people().encoder.read_one(features)
 
     def _one(self, comparisons: Comparisons, known: FloatArray | None = None) -> Person:
@@ -241,11 +252,12 @@ class FoldInModel(Describing, Swayed):
             mean = more if mean is None else mean + more
         return mean
 
-    def _set_prior(self, exposed: Exposure | None, coefficients: Coefficients, store: Any) -> None:
+    def _set_prior(self, exposed: Exposure | None, coefficients: Coefficients, store: Any, last: bool) -> None:
         """Keep what prior means are computed from.
 
         Of who met what: parts of a person's features, one row an item, and A. Of what is known of people and items: how
-        that is read, and the coefficients.
+        that is read, and the coefficients; those for whom nothing else is known, which cost a regression, after the
+        ``last`` round, when they get their rows.
         """
         users, items = coefficients
         met = 0 if exposed is None else exposed.k
@@ -262,12 +274,14 @@ class FoldInModel(Describing, Swayed):
                 setattr(self, f"_{role}s_learned", None)
                 continue
             C = np.zeros((0, width), np.float32) if of_all is None else of_all[met:, :width]
-            learned = Learned.of(known, C, rows, count, gains, n_threads)
+            learned = Learned.of(known, C, rows, count if last else None, gains, n_threads)
             setattr(self, f"_{role}s_learned", learned)
             unmet = np.flatnonzero(np.asarray(count) == 0)
-            if len(unmet) and known.own:  # which are what is known of them makes them, to the last bit
+            if last and len(unmet) and known.own:
                 made = learned.means(known.rows[unmet, : known.encoder.width], self.rank_, n_threads)
-                rows[unmet, :width] = made[:, :width]
+                mine = copied(rows, n_threads)  # the others are the solver's
+                mine[unmet, :width] = made[:, :width]
+                setattr(self, "U_" if role == "user" else "V_", mine)
 
     def _set_interest(self, exposed: Exposure | None, comparisons: Comparisons) -> None:
         """Keep what lists take: of ratings that people chose to give."""

@@ -50,6 +50,11 @@ class Person:
         """Scores of items."""
         return score_rows(self._u, self.model.V_, threads(self.model.n_threads), self.model._item_codes(items))
 
+    def reward(self, features: Any) -> FloatArray:
+        """Scores of things that need not be items of the model, from their features: see :meth:`AltSVM.reward`."""
+        out: FloatArray = self.model._rewards(self._u, np.zeros(1, np.int32), features)[0]
+        return out
+
     def probability(self, left: Any, right: Any, side: str | None = None, covariates: Any = None) -> Any:
         """Probability of preferring ``left`` to ``right``; of left, a tie and right where people tied.
 

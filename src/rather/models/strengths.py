@@ -3,20 +3,20 @@
 A fifth of the items and of the people are left out of fits with features of various strengths, several times over where
 there are few; what was said about and by them is then predicted from their features alone. All blocks begin at the
 usual strength, and get weaker or stronger together as long as that lowers the log loss by more than a standard error;
-then each by itself. A block that does not lower it by as much is switched off. Answers about one item (or by one
-person) are taken as one, for a lucky guess about an item is right in all of them.
+then each by itself. A block that does not lower it by twice as much is switched off. The unit is the item (or the
+person), for a lucky guess about an item is right in every answer about it: answers that share an item are correlated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..data.described import OFF
+from ..data.described import OFF, Described
 from ..data.rows import Mask, Pairs
 from ..data.source import Source
 from ..errors import FileError
@@ -26,7 +26,7 @@ from ..solving import start
 from ..solving.described import Known, alone
 from ..solving.newton import Newton
 from ..solving.problem import Problem
-from .features import known_of
+from .features import LARGEST, known_of
 from .tuning import RANK, part_of
 
 USUAL = 1 / 60  # a column of a block: as wide as it may be, a block is expected to explain as much as any other
@@ -34,7 +34,7 @@ STEP, MOST_STEPS = 3.0, 4
 APART = 10.0  # weaker and stronger, for a block by itself
 SHARE, ENOUGH, MOST_TIMES = 5, 300, 5  # one in five, until so many rows have been left out, so many times at most
 TOL, FIRST_ROUNDS, ROUNDS = 1e-3, 12, 5
-SURE = 1.0  # standard errors
+BETTER, SURE, FEWEST = 1.0, 2.0, 5  # standard errors, to change a strength and to stay; of so many items or people
 MOST_PAIRS, FEW_PAIRS, LARGE = 50_000, 2_000, 200_000
 ALONE = 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0  # times the strengths in the fit
 STEPS = 8  # Newton's, of a logistic regression on two numbers
@@ -49,6 +49,20 @@ class Chosen:
     strengths: tuple[float, ...]
     gains: tuple[tuple[float, float] | None, ...]
     alone: float = 1.0
+
+    @classmethod
+    def of(cls, strengths: Any, gains: Any, alone: Any) -> Chosen:
+        """From JSON."""
+        told = tuple(None if g is None else (float(g[0]), float(g[1])) for g in gains)
+        return cls(tuple(OFF if s is None else float(s) for s in strengths), told, float(alone))
+
+    def fits(self, described: Described) -> bool:
+        numbers = [self.alone, *(x for g in self.gains if g is not None for x in g)]
+        return (
+            len(self.strengths) == len(self.gains) == len(described.encoder.blocks)
+            and all(s > 0 for s in (*self.strengths, self.alone))
+            and all(abs(x) < LARGEST for x in numbers)
+        )
 
 
 def settled(model: Any, comparisons: Comparisons, saved: list[Any] | None = None) -> Comparisons:
@@ -75,25 +89,12 @@ def kept(model: Any) -> list[Any]:
 
 def _restored(saved: list[Any], known: Known) -> tuple[Chosen | None, Chosen | None]:
     try:
-        made = [
-            None if one is None or d is None else Chosen(
-                tuple(OFF if s is None else float(s) for s in one[0]),
-                tuple(None if g is None else (float(g[0]), float(g[1])) for g in one[1]), float(one[2]),
-            )
-            for one, d in zip(saved, known, strict=True)
-        ]  # fmt: skip
-        for one, d in zip(made, known, strict=True):
-            if (
-                one is not None
-                and d is not None
-                and not (
-                    len(one.strengths) == len(one.gains) == len(d.encoder.blocks)
-                    and all(s > 0 for s in (*one.strengths, one.alone))
-                )
-            ):
-                raise ValueError("the strengths do not fit the features")
-    except (TypeError, ValueError, IndexError) as e:
-        raise FileError("the checkpoint is damaged: its parts do not fit together; remove it") from e
+        made = [None if one is None or d is None else Chosen.of(*one) for one, d in zip(saved, known, strict=True)]
+        sound = all(d is None or one is None or one.fits(d) for one, d in zip(made, known, strict=True))
+    except (TypeError, ValueError, LookupError, OverflowError):
+        sound = False
+    if not sound:
+        raise FileError("the checkpoint is damaged: its parts do not fit together; remove it")
     return made[0], made[1]
 
 
@@ -117,6 +118,16 @@ def _times(comparisons: Comparisons, asked: Sequence[bool]) -> int:
     return int(np.clip(-(-ENOUGH * SHARE // max(fewest, 1)), 1, MOST_TIMES))
 
 
+class Fit(NamedTuple):
+    """What is kept of a fit: a problem is large."""
+
+    U: FloatArray
+    V: FloatArray
+    g: Any
+    rank: int
+    n_threads: int
+
+
 class _Trial:
     """What is said by people, and about items, who are left out of fits."""
 
@@ -138,7 +149,7 @@ class _Trial:
             return
         self.scaled = model._scales(self.rest)[0]
         self.exposed = model._exposure(self.rest, exposed)
-        alive, told = np.diff(store.start) > 0, (store.item_count > 0) | items
+        alive, told = np.diff(store.start) > 0, (store.item_count > 0) | items | known.tied
 
         def asked_of(part: Source, people: Mask, both: Mask) -> Pairs:
             pairs = part.some_pairs(MOST_PAIRS, np.random.default_rng([model.seed, time]))
@@ -149,12 +160,13 @@ class _Trial:
             about = asked_of(source, alive, told)
             about = about.take(items[about.winner] | items[about.loser])
         by = asked_of(source.without_items(items).of_users(users), users, told)
-        self.tests = _Test(by, users, None), _Test(about, None, items)
+        self.tests = _Test(by, None), _Test(about, items)
 
-    def fit(self, strengths: Strengths, begin: Problem | None) -> Problem:
+    def fit(self, strengths: Strengths, begin: Fit | None) -> Fit:
         """The rest, about solved, with the usual regularisation; from another of these."""
         model, before = self.model, self.model._known
-        model._known = Known(*(d and d.with_strengths(s) for d, s in zip(self.known, strengths, strict=True)))
+        both = zip(self.known, strengths, strict=True)
+        model._known = Known(*(d if d is None or d.strengths == s else d.with_strengths(s) for d, s in both))
         try:
             rank = min(RANK, self.rest.n_users, self.rest.n_items)
             problem: Problem = model._problem(self.rest, self.scaled, self.exposed, rank)
@@ -170,9 +182,9 @@ class _Trial:
         for _ in range(FIRST_ROUNDS if begin is None else ROUNDS):
             if solver.round()["gap"] <= TOL:
                 break
-        return problem
+        return Fit(problem.U, problem.V, problem.g, problem.rank, problem.n_threads)
 
-    def losses(self, side: int, fit: Problem, strengths: Strengths) -> tuple[Any, float]:
+    def losses(self, side: int, fit: Fit, strengths: Strengths) -> tuple[Any, float]:
         """The log loss of every answer of a side's test, and with how many times the strengths it is least."""
         described, rows, own = self.known[side], (fit.U, fit.V)[side], strengths[side]
         assert described is not None and own is not None
@@ -191,15 +203,14 @@ class _Trial:
 
 
 class _Test:
-    """Answers by people, or about items, who were left out."""
+    """Answers by people, or about items, who were left out; ``clusters`` are those, and -1 where there is no second."""
 
-    def __init__(self, pairs: Pairs, users: Mask | None, items: Mask | None) -> None:
+    def __init__(self, pairs: Pairs, items: Mask | None) -> None:
         self.pairs, self.weight = pairs, pairs.weights().astype(np.float64)
-        if users is not None:
+        if items is None:
             self.clusters, self.new = [pairs.user], np.zeros(len(pairs.user))
-        elif items is not None:
-            sides = (pairs.winner, pairs.loser), (pairs.loser, pairs.winner)
-            self.clusters = [np.where(items[one], one, other) for one, other in sides]
+        else:
+            self.clusters = [np.where(items[side], side, -1) for side in (pairs.winner, pairs.loser)]
             self.new = items[pairs.winner].astype(np.float64) - items[pairs.loser]
 
     def losses(self, U: FloatArray, V: FloatArray, n_threads: int) -> Any:
@@ -210,11 +221,18 @@ class _Test:
         m = scores[0].astype(np.float64) - scores[1]
         return np.logaddexp(0, -_stretched(m, self.new, self.weight))
 
-    def summed(self, losses: Any) -> Any:
-        """By the item or the person they are of."""
-        size = int(max((c.max(initial=-1) for c in self.clusters), default=-1)) + 1
-        share = self.weight * losses / len(self.clusters)
-        return sum(np.bincount(c, share, minlength=size) for c in self.clusters)
+    def spread(self, values: Any) -> tuple[float, int]:
+        """The variance of a weighted sum of values about 0, and of how many items or people they are.
+
+        Answers that share one are correlated: all products of two such count, those of an answer with itself once.
+        """
+        held, total, seen = self.weight * values, 0.0, 0
+        every = np.concatenate(self.clusters)
+        sums = np.bincount(every + 1, np.tile(held, len(self.clusters)))[1:]
+        seen = len(np.unique(every[every >= 0]))
+        both = np.logical_and.reduce([c >= 0 for c in self.clusters]) if len(self.clusters) > 1 else np.zeros(1, bool)
+        total = float(np.square(sums).sum()) - float(np.square(held[both]).sum() if both.any() else 0.0)
+        return max(total, float(np.square(held).sum())), seen
 
 
 @dataclass
@@ -222,7 +240,7 @@ class _Tried:
     """Strengths of both sides, the fits of all trials, and the losses of each side's tests in them."""
 
     strengths: Strengths
-    fits: list[Problem]
+    fits: list[Fit]
     losses: tuple[list[Any], list[Any]]
     alone: tuple[float, float]
 
@@ -298,17 +316,18 @@ class _Search:
 
     def _gains(self, side: int, old: _Tried, new: _Tried) -> bool:
         gain, error = self._gain(side, old, new)
-        return gain > SURE * error
+        return gain > BETTER * error
 
     def _gain(self, side: int, without: _Tried, having: _Tried) -> tuple[float, float]:
-        """By how much the mean log loss falls, and the standard error of that."""
-        parts, sizes = [], []
-        for trial, a, b in zip(self.trials, without.losses[side], having.losses[side], strict=True):
-            parts.append(trial.tests[side].summed(a - b))
-            sizes.append(trial.tests[side].summed(np.ones_like(a)))
-        gains, size = np.concatenate(parts), np.concatenate(sizes)
-        mean = float(gains.sum() / size.sum())
-        return mean, float(np.sqrt(np.square(gains - mean * size).sum()) / size.sum())
+        """By how much the mean log loss falls, and the standard error of that; too few items or people are no sign."""
+        tests = [trial.tests[side] for trial in self.trials]
+        apart = [a - b for a, b in zip(without.losses[side], having.losses[side], strict=True)]
+        n = sum(float(test.weight.sum()) for test in tests)
+        mean = sum(float(test.weight @ a) for test, a in zip(tests, apart, strict=True)) / n
+        found = [test.spread(a - mean) for test, a in zip(tests, apart, strict=True)]
+        if sum(seen for _, seen in found) < FEWEST:
+            return mean, abs(mean)
+        return mean, float(np.sqrt(sum(total for total, _ in found))) / n
 
 
 def _stretched(m: Any, new: Any, w: Any) -> Any:

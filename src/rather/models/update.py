@@ -56,12 +56,16 @@ def updated(
     for role, frame in (("item", item_features), ("user", user_features)):
         if frame is not None:
             comparisons, union = _described(last, comparisons, union, role, frame)
-    work._known, work._gains = known_of(comparisons), last._gains
+    learned = last._learned()
+    work._known = known_of(comparisons)
+    work._gains = tuple(learned[role].gains if role in learned else None for role in ("user", "item"))
     source = comparisons.source
+    if last.trust_ is not None:
+        work.trust_ = last.trust_
+    work._reg_factors = _factors(work, last, known.source)
     if last.trust_ is not None:
         work.trust_ = np.ones(source.n_users, np.float32)  # of newcomers nothing is known yet
         work.trust_[union.users.codes[0]] = last.trust_
-    work._reg_factors = _factors(work, last, known.source)
     scaled, work.user_rule_ = work._scales(source)
     work._spectra_at = at = _spectra_at(last, known.source)
     due = _size(source) >= GROWTH * at
@@ -94,7 +98,10 @@ def updated(
         work._take(solver, exposed)
         return record
 
-    done = run_rounds(work, one_round, began, tol=NEAR * tol, title=f"{type(work._model).__name__} update")
+    done = run_rounds(
+        work, one_round, began, tol=NEAR * tol, title=f"{type(work._model).__name__} update",
+        finish=lambda: work._take(solver, exposed, last=True),
+    )  # fmt: skip
     if done and work._slope.found is not None:
         work._slope.own = work._reluctance(comparisons, work._slope.found)
     return done
@@ -103,7 +110,7 @@ def updated(
 def _described(last: Any, comparisons: Comparisons, union: Union, role: str, frame: Any) -> tuple[Comparisons, Union]:
     """Comparisons with what is known of some users or items, who join the others if they are new."""
     learned = last._learned_of_items() if role == "item" else last._learned_of_people()
-    read = learned.encoder.read(frame)
+    read = learned.of_frame(frame)
     more = widened((comparisons.users, comparisons.items), role, read.ids)
     comparisons = comparisons.with_later(comparisons.source.none(), more)
     sides = (
@@ -123,9 +130,9 @@ def _as_fitted(last: Any, old: Comparisons) -> Comparisons:
         known = getattr(old, f"{role}_features")
         if known is None:
             raise InputError(f"the model was fitted with {role}_features; give old with them: old.with_features(...)")
-        if known.encoder.about() != learned.encoder.about():
+        if not known.encoder.is_like(learned.encoder):
             raise InputError(f"the {role}_features of old are not those that the model was fitted with")
-        made[role] = replace(known, encoder=learned.encoder, strengths=learned.strengths)
+        made[role] = replace(known, encoder=learned.encoder, strengths=learned.strengths, alone=learned.alone)
     return old.knowing(made.get("user"), made.get("item"))
 
 

@@ -29,7 +29,7 @@ class Known(NamedTuple):
 
 
 NOTHING = Known()
-_TIED: WeakKeyDictionary[Described, Prior] = WeakKeyDictionary()
+_TIED: WeakKeyDictionary[Described, dict[int, Prior]] = WeakKeyDictionary()
 
 
 def priors(store: Any, scales: Scales, exposed: Exposure | None, known: Known, n_threads: int) -> Priors | None:
@@ -38,17 +38,18 @@ def priors(store: Any, scales: Scales, exposed: Exposure | None, known: Known, n
     blocks = [(*own, *_blocks(described)) for own, described in zip(met, known, strict=True)]
     if not any(blocks):
         return None
-    users = Prior(blocks[0], scales.user_ridge, n_threads, store)
+    users = Prior(blocks[0], scales.user_ridge, n_threads, np.diff(store.start) > 0, store)
     if known.tied and known.items is not None:
         return Priors(users, _tied(known.items, n_threads))
-    return Priors(users, Prior(blocks[1], scales.item_ridge, n_threads))
+    return Priors(users, Prior(blocks[1], scales.item_ridge, n_threads, np.asarray(store.item_count) > 0))
 
 
 def _tied(items: Described, n_threads: int) -> Prior:
     """That of items which are nothing but their features: one for all problems that they are part of."""
-    if items not in _TIED:
-        _TIED[items] = Prior(_blocks(items), np.ones(len(items.rows), np.float32), n_threads, own=False)
-    return _TIED[items]
+    made = _TIED.setdefault(items, {})
+    if n_threads not in made:
+        made[n_threads] = Prior(_blocks(items), np.ones(len(items.rows), np.float32), n_threads, own=False)
+    return made[n_threads]
 
 
 def _blocks(described: Described | None) -> list[Block]:
@@ -92,7 +93,7 @@ def by_column(described: Described | None, coefficients: FloatArray) -> FloatArr
     if not len(coefficients):
         return np.zeros((described.encoder.width, coefficients.shape[1]), np.float32)
     if described.axes is not None:
-        return np.asarray(described.axes.astype(np.float64) @ coefficients, np.float32)
+        return np.asarray(np.einsum("ka,ac->kc", described.axes, coefficients, dtype=np.float64), np.float32)
     out, first = np.zeros((described.encoder.width, coefficients.shape[1]), np.float32), 0
     for block, strength in zip(described.encoder.blocks, described.strengths, strict=True):
         if strength != OFF:

@@ -1,8 +1,8 @@
 """Prior means of the rows of a factor, linear in features of them: F C, where C is a ridge regression on the rows.
 
 Features come in blocks, each with a strength: the ridge on a coefficient is strength x tr(F'WF) / k over the block's k
-columns, W the shapes of the rows' ridges. A strength of 1 makes a shared coefficient cost, on average, what it would
-cost every row to pay for its mean itself.
+columns, W the shapes of the ridges of the rows that were met. A strength of 1 makes a shared coefficient cost, on
+average, what it would cost every row to pay for its mean itself.
 """
 
 from __future__ import annotations
@@ -28,15 +28,23 @@ class Block(NamedTuple):
 class Prior:
     """The means of one factor's rows, with C at its best for the rows.
 
-    ``ridge`` is that on C, in units of that on a row of shape 1. ``store``: of whose users they are, if of users.
-    ``own``: whether rows have a part of their own; else they are their means.
+    ``ridge`` is that on C, in units of that on a row of shape 1. ``met`` says about which rows something was said, all
+    by default. ``store``: of whose users they are, if of users. ``own``: whether rows have a part of their own; else
+    they are their means.
     """
 
     def __init__(
-        self, blocks: Sequence[Block], shape: FloatArray, n_threads: int, store: Any = None, own: bool = True
+        self,
+        blocks: Sequence[Block],
+        shape: FloatArray,
+        n_threads: int,
+        met: Any = None,
+        store: Any = None,
+        own: bool = True,
     ) -> None:
         self.shape, self.n_threads, self.own = shape, n_threads, own
-        ridges = [_ridge(block, shape if own else np.ones_like(shape), store) for block in blocks]
+        counted = np.ones_like(shape) if not own else shape if met is None else shape * met
+        ridges = [_ridge(block, counted, store) for block in blocks]
         self.ridge: float = ridges[0] if len(blocks) == 1 and own else 1.0
         if len(blocks) == 1 and own:  # as they are: they may be large
             self.features, self.k, _ = blocks[0]
@@ -73,6 +81,13 @@ class Prior:
         C, mean = self._of(rows), np.zeros_like(rows)
         self.means(C, mean)
         return C, mean
+
+    def means_by(self, rows: FloatArray, met: Any) -> FloatArray:
+        """The means of all rows, with C at its best for those that were met."""
+        some = core.Prior(self.features, self.k, self.shape * np.float32(met), self.ridge, self.n_threads)
+        C, mean = np.zeros((self.k, rows.shape[1]), np.float32), np.zeros_like(rows)
+        some.regress(rows, C, mean, self.n_threads)
+        return mean
 
     def squares(self, rows: FloatArray) -> Any:
         """The ridges' squares of rows less their means, and of C, column by column."""

@@ -113,6 +113,19 @@ class Problem:
             self.C[:] = self.priors.items.regress(self.V)[0]
             self.priors.items.means(self.C, self.V)
 
+    def place(self, users: Any, items: Any) -> None:
+        """Put rows at their prior means, where they have any: but for those that masks name, which make the means."""
+        if self.priors is None:
+            return
+        if self.priors.users.k and not users.all() and not self.store.sharded:
+            self.U[~users, : self.rank] = self.priors.users.means_by(self.U, users)[~users, : self.rank]
+        if self.priors.items.k and not items.all() and not self.tied:
+            self.V[~items] = self.priors.items.means_by(self.V, items)[~items]
+
+    def settle(self) -> None:
+        """Put rows about which nothing was said at their prior means."""
+        self.place(np.diff(self.store.start) > 0, np.asarray(self.store.item_count) > 0)
+
     def evaluate(self) -> float:
         """Loss and slopes at the current scores ``m``."""
         self.loss_value = core.evaluate(self._state, self.loss, self.delta, self.n_threads)

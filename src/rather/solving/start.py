@@ -139,11 +139,9 @@ def from_rows(problem: Problem, users: Any, U: FloatArray, items: Any, V: FloatA
     if not problem.bias:
         problem.V[:, r] = 0
     if problem.priors is not None:
-        new_users, new_items = np.ones(len(problem.U), bool), np.ones(len(problem.V), bool)
-        new_users[users], new_items[items] = False, False
-        problem.U[new_users, :r] = problem.priors.users.regress(problem.U)[1][new_users, :r]
-        if not problem.tied:
-            problem.V[new_items] = problem.priors.items.regress(problem.V)[1][new_items]
+        known_users, known_items = np.zeros(len(problem.U), bool), np.zeros(len(problem.V), bool)
+        known_users[users], known_items[items] = True, True
+        problem.place(known_users, known_items)
     problem.refresh()
 
 
