@@ -45,7 +45,7 @@ import rather
 SETS = ("ml-1m", "letterboxd")
 LETTERBOXD_USERS = 2500
 FEW = sized((3, 5, 10), (5,))
-FEW_USERS = sized(2000, 20)
+FEW_USERS = sized(1000, 20)
 ARENA_USERS, CHOICES, ASKED, COLUMNS, REWARDS = sized((1000, 10, 20, 512, 5), (20, 8, 5, 12, 2))
 STEPS = sized(20_000, 30)
 RATES = sized((0.5, 0.05), (0.1,))  # of Adam, one of which is chosen on held-out choices
@@ -168,7 +168,7 @@ def few_sets() -> dict[str, Any]:
         for a, b in (("L", "L"), ("a", "a"), ("b", "b"), ("L", "a"), ("L", "b"), ("a", "b")):
             colours[f"{a} {b}"] = colours[a] * colours[b]
     return {
-        "ml-1m": (from_ratings(ratings), ours(items), users),
+        "ml-1m": (from_ratings(ratings), ours(items).drop(columns="words"), users),
         "sushi b": (from_ratings(order), sushi, sushi_people),
         "colours": (from_votes(asked), colours, None),
     }
