@@ -480,7 +480,7 @@ def test_a_column_of_noise_is_rarely_taken_for_a_sign():
         votes, items, _, _ = film_club(n_users=40, n_items=40, seen=40, per_user=20, seed=seed, own=1.0)
         noise = {"item": items["item"], "x": np.random.default_rng(100 + seed).standard_normal(40)}
         used += bool(AltSVM().fit(votes, item_features=noise).features_["used"][0])
-    assert used <= 3
+    assert used <= 4
 
 
 def test_people_who_choose_between_things_have_features():

@@ -3,7 +3,7 @@
 A fifth of the items and of the people are left out of fits with features of various strengths, several times over where
 there are few; what was said about and by them is then predicted from their features alone. All blocks begin at the
 usual strength, and get weaker or stronger together as long as that lowers the log loss by more than a standard error;
-then each by itself. A block that does not lower it by half as much again is switched off. The unit is the item (or the
+then each by itself. A block that does not lower it by as much is switched off. The unit is the item (or the
 person), for a lucky guess about an item is right in every answer about it: answers that share an item are correlated.
 """
 
@@ -34,7 +34,7 @@ STEP, MOST_STEPS = 3.0, 4
 APART = 10.0  # weaker and stronger, for a block by itself
 SHARE, ENOUGH, MOST_TIMES = 5, 300, 5  # one in five, until so many rows have been left out, so many times at most
 TOL, FIRST_ROUNDS, ROUNDS = 1e-3, 12, 5
-BETTER, SURE, FEWEST = 1.0, 1.5, 5  # standard errors, to change a strength and to stay; of so many items or people
+SURE, FEWEST = 1.0, 5  # standard errors; of so many items or people at least
 MOST_PAIRS, FEW_PAIRS, LARGE = 50_000, 2_000, 200_000
 ALONE = 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0  # times the strengths in the fit
 STEPS = 8  # Newton's, of a logistic regression on two numbers
@@ -316,7 +316,7 @@ class _Search:
 
     def _gains(self, side: int, old: _Tried, new: _Tried) -> bool:
         gain, error = self._gain(side, old, new)
-        return gain > BETTER * error
+        return gain > SURE * error
 
     def _gain(self, side: int, without: _Tried, having: _Tried) -> tuple[float, float]:
         """By how much the mean log loss falls, and the standard error of that; too few items or people are no sign."""
