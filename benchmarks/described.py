@@ -25,6 +25,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded, for the rivals
 
 import importlib.util
+import itertools
 import re
 import sys
 import time
@@ -45,7 +46,7 @@ import rather
 SETS = ("ml-1m", "letterboxd")
 LETTERBOXD_USERS = 2500
 FEW = sized((3, 5, 10), (5,))
-FEW_USERS = sized(1000, 20)
+FEW_USERS = sized(600, 20)
 ARENA_USERS, CHOICES, ASKED, COLUMNS, REWARDS = sized((1000, 10, 20, 512, 5), (20, 8, 5, 12, 2))
 STEPS = sized(20_000, 30)
 RATES = sized((0.5, 0.05), (0.1,))  # of Adam, one of which is chosen on held-out choices
@@ -129,20 +130,20 @@ def everybody(items: Any, seed: int, only: list[str] | None) -> dict[str, Any]:
 
 
 def few(seeds: int) -> Iterator[dict[str, Any]]:
-    for name, (votes, items, people) in few_sets().items():
-        for n in FEW:
-            for seed in range(seeds):
-                train, test = votes(n, seed)
-                kinds = {"without": {}, "items": {"item_features": items}}
-                if people is not None:
-                    kinds["items and people"] = {"item_features": items, "user_features": people}
-                for kind, given in kinds.items():
-                    began = time.perf_counter()
-                    model = rather.AltSVM(seed=seed).fit(train, **given)
-                    seconds = time.perf_counter() - began
-                    p = model.probability(*(test[name] for name in ("user", "winner", "loser")))
-                    held = {"accuracy": float((p > 0.5).mean()), "log loss": float(-np.log(np.maximum(p, 1e-9)).mean())}
-                    yield {"set": name, "answers": n, "seed": seed, "features": kind, **held, "seconds": seconds}
+    for seed, (name, (votes, items, people)), n in itertools.product(range(seeds), few_sets().items(), FEW):
+        train, test = votes(n, seed)
+        kinds = {"without": {}, "items": {"item_features": items}}
+        if people is not None:
+            kinds["items and people"] = {"item_features": items, "user_features": people}
+        for kind, given in kinds.items():
+            began = time.perf_counter()
+            model = rather.AltSVM(seed=seed).fit(train, **given)
+            seconds = time.perf_counter() - began
+            p = model.probability(*(test[name] for name in ("user", "winner", "loser")))
+            held = {"accuracy": float((p > 0.5).mean()), "log loss": float(-np.log(np.maximum(p, 1e-9)).mean())}
+            row = {"set": name, "answers": n, "seed": seed, "features": kind, **held, "seconds": seconds}
+            print(row, file=sys.stderr, flush=True)
+            yield row
 
 
 def few_sets() -> dict[str, Any]:
