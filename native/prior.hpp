@@ -35,9 +35,11 @@ class Prior {
     return {all.begin(), all.end()};
   }
 
-  // The inverse of F' diag(w) F + lambda, for other weights.
+  // The inverse of F' diag(w) F + lambda, for other weights; of many features about that, by some of the rows.
   std::vector<float> inverse_for(const std::vector<float>& w, int n_threads) const {
-    return inverted(gram(F_, rows_, ldf_, k_, n_threads, w.data()), n_threads);
+    return inverted(
+        k_ > kMany && rows_.whole() ? sampled_gram(w, n_threads) : gram(F_, rows_, ldf_, k_, n_threads, w.data()),
+        n_threads);
   }
 
   // C (k x ld) from sums, by the inverse for the rows' own weights or one that is given.
@@ -59,6 +61,21 @@ class Prior {
   }
 
  private:
+  static constexpr std::int64_t kMany = 256, kRowsEach = 8;  // features, and rows for each of them
+
+  // F' diag(w) F by every so-manieth row, as many times as heavy.
+  Small sampled_gram(const std::vector<float>& w, int n_threads) const {
+    const std::int64_t step = std::max<std::int64_t>(1, n() / (kRowsEach * k_)), m = (n() + step - 1) / step;
+    if (step == 1) return gram(F_, rows_, ldf_, k_, n_threads, w.data());
+    Aligned<float> some(m * ldf_, kUnfilled);
+    std::vector<float> heavier(m);
+    for (std::int64_t i = 0; i < m; ++i) {
+      std::copy_n(F_ + i * step * ldf_, ldf_, some.data() + i * ldf_);
+      heavier[i] = static_cast<float>(step) * w[i * step];
+    }
+    return gram(some.data(), Shards(m), ldf_, k_, n_threads, heavier.data());
+  }
+
   std::vector<float> inverted(Small G, int n_threads) const {
     for (std::int64_t a = 0; a < k_; ++a) G(a, a) += lambda_;
     Small found = inverse(std::move(G), n_threads);

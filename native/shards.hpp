@@ -31,6 +31,7 @@ class Shards {
 
   const std::vector<std::int64_t>& start() const { return start_; }
   std::int64_t n() const { return start_.back(); }
+  bool whole() const { return count() == 1 && !across_; }  // all rows, here, as one range
   std::int64_t count() const { return static_cast<std::int64_t>(start_.size()) - 1; }
   std::int64_t first(std::int64_t shard) const { return start_[shard]; }
   std::int64_t size(std::int64_t shard) const { return start_[shard + 1] - start_[shard]; }

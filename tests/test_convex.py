@@ -61,7 +61,9 @@ def general_purpose(comparisons, model):
     else:
         constraints.append(norm <= np.sqrt(model.lam * n * m))
     problem = cp.Problem(cp.Minimize(objective), constraints)
-    loose = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-7)  # its 1e-8 is out of reach on some processors
+    loose = dict.fromkeys(
+        ("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-7
+    )  # its 1e-8 is out of reach on some processors
     problem.solve(solver=cp.CLARABEL, **loose)
     return problem.value
 

@@ -539,3 +539,44 @@ def test_a_picture_of_tastes():
     ax = rather.plot.tastes(AltSVM().fit(votes, item_features=items), "u1", top=3)
     assert [label.get_text() for label in ax.get_yticklabels()][-1].startswith("genre: ")
     assert len(ax.get_yticklabels()) == 3
+
+
+def test_the_search_for_strengths_regresses_as_the_model_does():
+    from rather.data.described import Described
+    from rather.data.features import Encoder
+    from rather.models.strengths import _Alone
+    from rather.native import factor
+    from rather.solving.described import alone
+
+    rng = np.random.default_rng(0)
+    table = {"item": np.arange(50), "x": rng.standard_normal(50), "kind": rng.choice([*"abc"], 50)}
+    features = Encoder.learned(table, "item")
+    encoder = features.encoder
+    rows, X = factor(50, encoder.width), factor(50, 3)
+    rows[:, : encoder.width], X[:, :3] = features.columns, rng.standard_normal((50, 3))
+    count, strengths = rng.integers(0, 30, 50), tuple(0.1 * (b + 1) for b in range(len(encoder.blocks)))
+    known = Described(rows, np.ones(50, bool), encoder, strengths)
+    for used in (strengths, (*strengths[:-1], OFF)):
+        expected = rows[40:, : encoder.width] @ alone(known.with_strengths(used), X, count, 2.0, 1)[:, :3]
+        made = _Alone(known, count, np.arange(50) >= 40).predicted(X[:, :3], [2.0 * s for s in used])
+        assert len(encoder.blocks) > 1
+        assert made == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+def test_many_columns_are_solved_as_few_are():
+    """Beyond some hundred columns the solver's preconditioner looks at some rows only, and the optimum is the same."""
+    rng = np.random.default_rng(1)
+    n, k = 6000, 300
+    F = rng.standard_normal((n, k)).astype(np.float32)
+    worth = F @ rng.standard_normal(k) / np.sqrt(k)
+    a, b = rng.integers(0, n, (2, 20_000))
+    a, b = a[a != b], b[a != b]
+    won = worth[a] > worth[b]
+    votes = Comparisons.from_frame(
+        {"user": rng.integers(0, 50, len(a)), "winner": np.where(won, a, b), "loser": np.where(won, b, a)}
+    )
+    described = votes.with_features({"item": np.arange(n), "embedding": F}, None)
+    settled = described.knowing(None, described.item_features.with_strengths((5.0,)))
+    model = AltSVM(rank=50, reg=20.0, bias=30.0, tol=1e-5, max_iter=100).fit(settled)
+    proof = model.certificate()
+    assert model.converged_ and 0 < np.abs(model.item_bias_).max() and proof.relative_gap < 0.01

@@ -23,7 +23,7 @@ from ..errors import FileError
 from ..logistic import sigmoid
 from ..native import FloatArray, core
 from ..solving import start
-from ..solving.described import Known, alone
+from ..solving.described import Known, alone_weight
 from ..solving.newton import Newton
 from ..solving.problem import Problem
 from .features import LARGEST, known_of
@@ -141,6 +141,7 @@ class _Trial:
             fold = (order.permutation(n) + time) % SHARE == 0
             out.append(fold & described.known if wanted and described is not None else np.zeros(n, bool))
         self.model, self.known = model, known
+        self.regressions: dict[int, _Alone] = {}
         self.out = users, items = out[0], out[1]
         self.rest = source.without_items(items).of_users(~users)
         store = self.rest.store
@@ -186,20 +187,49 @@ class _Trial:
 
     def losses(self, side: int, fit: Fit, strengths: Strengths) -> tuple[Any, float]:
         """The log loss of every answer of a side's test, and with how many times the strengths it is least."""
-        described, rows, own = self.known[side], (fit.U, fit.V)[side], strengths[side]
-        assert described is not None and own is not None
-        described = described.with_strengths(own)
-        out, count = self.out[side], (np.diff(self.rest.store.start), self.rest.store.item_count)[side]
-        width = fit.rank + side
+        rows, own, width = (fit.U, fit.V)[side], strengths[side], fit.rank + side
+        assert own is not None
+        regression, made = self._alone(side), rows.copy()
         found: list[tuple[float, Any, float]] = []
         for times in ALONE if any(s != OFF for s in own) else (1.0,):
-            made = rows.copy()
-            columns = described.rows[out, : described.encoder.width].astype(np.float64)
-            C = alone(described, rows, count, times, fit.n_threads)[:, :width]
-            made[out, :width] = columns @ C
+            made[self.out[side], :width] = regression.predicted(rows[:, :width], [s * times for s in own])
             losses = self.tests[side].losses(*((made, fit.V) if side == 0 else (fit.U, made)), fit.n_threads)
             found.append((float(self.tests[side].weight @ losses), losses, times))
         return min(found, key=lambda one: one[0])[1:]
+
+    def _alone(self, side: int) -> _Alone:
+        if side not in self.regressions:
+            store, described = self.rest.store, self.known[side]
+            assert described is not None
+            count = np.asarray((np.diff(store.start), store.item_count)[side])
+            self.regressions[side] = _Alone(described, count, self.out[side])
+        return self.regressions[side]
+
+
+class _Alone:
+    """``solving.described.alone`` for many strengths: what they have in common is computed once.
+
+    By BLAS, whose last bits depend on its threads: nothing but a choice of a grid follows from it.
+    """
+
+    def __init__(self, described: Described, count: Any, out: Mask) -> None:
+        met, k = np.flatnonzero(count), described.encoder.width
+        columns, weight = described.rows[met, :k], alone_weight(count[met])
+        self.blocks, self.met, self.out = described.encoder.blocks, met, described.rows[out, :k]
+        self.weighted = columns * weight[:, None]
+        self.gram = (self.weighted.T @ columns).astype(np.float64)
+
+    def predicted(self, rows: FloatArray, strengths: Sequence[float]) -> FloatArray:
+        """The rows of those left out, by the others'."""
+        every = [np.arange(b.start, b.stop) for b, s in zip(self.blocks, strengths, strict=True) if s != OFF]
+        if not every:
+            return np.zeros((len(self.out), rows.shape[1]), np.float32)
+        used, held = np.concatenate(every), np.diag(self.gram)
+        ridges = [s * held[b.start : b.stop].mean() for b, s in zip(self.blocks, strengths, strict=True) if s != OFF]
+        normal = self.gram[np.ix_(used, used)]
+        normal[np.diag_indices(len(used))] += np.repeat(np.maximum(ridges, 1e-12), [len(one) for one in every])
+        C = np.linalg.solve(normal, (self.weighted.T @ rows[self.met])[used].astype(np.float64))
+        return np.asarray(self.out[:, used] @ C.astype(np.float32))
 
 
 class _Test:

@@ -79,11 +79,14 @@ def alone(described: Described, rows: FloatArray, count: Any, times: float, n_th
     strengths taken of those in the fit.
     """
     used = [Block(b.features, b.k, times * b.strength) for b in _blocks(described)]
-    weight = np.asarray(count, np.float32) / np.float32(np.asarray(count) + FEW)
-    prior = Prior(used, weight, n_threads)
+    prior = Prior(used, alone_weight(count), n_threads)
     made = by_column(described, prior.coefficients(rows))
     assert made is not None
     return made
+
+
+def alone_weight(count: Any) -> FloatArray:
+    return np.asarray(count, np.float32) / np.float32(np.asarray(count) + FEW)
 
 
 def by_column(described: Described | None, coefficients: FloatArray) -> FloatArray | None:
