@@ -579,4 +579,4 @@ def test_many_columns_are_solved_as_few_are():
     settled = described.knowing(None, described.item_features.with_strengths((5.0,)))
     model = AltSVM(rank=50, reg=20.0, bias=30.0, tol=1e-5, max_iter=100).fit(settled)
     proof = model.certificate()
-    assert model.converged_ and 0 < np.abs(model.item_bias_).max() and proof.relative_gap < 0.01
+    assert model.converged_ and np.abs(model.item_bias_).max() > 0 and proof.relative_gap < 0.01
