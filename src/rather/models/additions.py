@@ -24,6 +24,7 @@ from .calibration import Slope
 from .exclusions import Rows
 from .features import known_of
 from .interest import Interest
+from .sure import with_more_items
 
 NONE_NEW = "none of the items is new to the model; update(...) takes in more about those it knows"
 
@@ -115,6 +116,7 @@ def _grow(work: Any, last: Any, items: Sides) -> None:
         work.interest_ = Interest(*(_spread(rows, items) for rows in (last.interest_.parts, last.interest_.weights)))
     work._posed, work._proof = None, None
     work._slope = Slope(last._slope.found, last._slope.own)
+    work._sure = with_more_items(last._sure, lambda rows: _spread(rows, items))
 
 
 def _describe(work: Any, last: Any, read: Features) -> None:

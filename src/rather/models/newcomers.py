@@ -27,6 +27,8 @@ from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule
 from .answers import about_items, column_of, is_rated, is_table, of_people, ratings_of_one, votes_of_one
 from .calibration import Slope
+from .crowd import Answers, Found
+from .belief import Belief
 from .described import Describing
 from .exclusions import Rows, select
 from .factors import LARGEST, best_rows, copied
@@ -34,12 +36,12 @@ from .features import Learned, means
 from .interest import LEAST, Interest
 from .person import Person
 from .state import of_one_moment
-from .swayed import Swayed
+from .sure import Sure
 
 PRIOR = "exposure_parts", "exposure_coefficients"
 
 
-class FoldInModel(Describing, Swayed):
+class FoldInModel(Describing, Sure):
     """A factor model trained on a loss of comparisons, which a newcomer's answers can be measured by as well."""
 
     UNKNOWN_USER = "use fold_in(...) to add a person from a few answers"
@@ -59,7 +61,7 @@ class FoldInModel(Describing, Swayed):
         return self.prior_ is not None
 
     @of_one_moment
-    def fold_in(self, answers: Any, features: Any = None) -> Person:
+    def fold_in(self, answers: Any, features: Any = None, asked: bool = False) -> Person:
         """A newcomer from a few answers, each (winner, loser) or (item, item, "tie"), without fitting again.
 
         One convex problem in the newcomer's vector alone, the same as a user has in ``fit``: with the items fixed,
@@ -69,9 +71,20 @@ class FoldInModel(Describing, Swayed):
 
         ``features`` are what is known of the newcomer, by the names of the columns of ``user_features`` that the model
         was fitted with: {"age": 30, ...}. What is left out is taken to be average.
+
+        ``asked``: whether the items were put before the newcomer, as :func:`rather.next_question` does. Models that
+        learned from which items people met then do not take them for the newcomer's own choice.
         """
         self._require_fit()
+        if not isinstance(asked, bool):
+            raise InputError(f"asked is {asked!r}; it must be True or False")
         known = self._known_of_one(features)
+        if asked and self.prior_ is not None:
+            now = object.__new__(type(self))
+            now.__dict__ = {**self._frozen().__dict__, "prior_": None}
+            person = now.fold_in(answers, features)
+            person.model = self._frozen()
+            return person
         if isinstance(answers, Comparisons):
             return self._one(answers, known)
         if is_table(answers) and is_rated(answers, self.names_):
@@ -140,6 +153,7 @@ class FoldInModel(Describing, Swayed):
         state = {
             "user_vocabulary_": comparisons.user_vocabulary, "U_": U, "seen_": (start, items[met]),
             "_are_newcomers": True, "_posed": None, "_proof": None, "frame_kind_": comparisons.frame_kind,
+            "_said": (source, items), "_parent": self._frozen(), "_sure": Found(),
             "names_": {**self.names_, **comparisons.names}, "trust_": None,
             "_slope": slope if own is None else Slope(slope.found, own),
         }  # fmt: skip
@@ -171,7 +185,7 @@ class FoldInModel(Describing, Swayed):
             U = over._solve_newcomers(source, np.arange(comparisons.n_items, dtype=np.int32), n_threads, known)
             pairs = comparisons.pairs()
             chosen: list[Any] = list(zip(pairs.winner.tolist(), pairs.loser.tolist(), strict=True))
-            return Person(self, U, chosen, np.empty(0, np.int32), lambda: None)
+            return Person(self, U, chosen, np.empty(0, np.int32), lambda: None, nothing_to_tell)
         rated = comparisons.ratings
         if rated is not None:
             answers: list[Any] = list(zip(comparisons.items[rated.item].tolist(), rated.rating.tolist(), strict=True))
@@ -189,7 +203,25 @@ class FoldInModel(Describing, Swayed):
     ) -> Person:
         """The one user of a source, the items of which are these."""
         U = self._solve_newcomers(source, items, n_threads, known)
-        return Person(self, U, answers, items[source.met()[1]], partial(self._newcomers_reluctance, source, U, items))
+        return Person(
+            self, U, answers, items[source.met()[1]], partial(self._newcomers_reluctance, source, U, items),
+            partial(self._newcomers_belief, source, items, known),
+        )  # fmt: skip
+
+    def _newcomers_belief(self, source: Source, items: Codes, known: FloatArray | None) -> Belief:
+        """What is known of the one user of a source."""
+        mean = self._newcomers_means(source, items, 1, known)
+        rng = np.random.default_rng(self.seed % 2**63)
+        answers = Answers(source, [0], rng, self._sway_of(source)).of(0) if source.n_users else None
+        told = None if answers is None else self._told_by(answers, items, None)
+        return Belief(self, self._crowd(), None if mean is None else mean[0, : self.rank_].astype(np.float64), told)
+
+    def _expected_of(self, source: Source, items: Codes | None = None) -> Any:
+        known = self._known.users if self._said is None else None
+        columns = None if known is None else known.rows[:, : known.encoder.width]
+        everything = np.arange(len(self.items_), dtype=np.int32) if items is None else items
+        mean = self._newcomers_means(source, everything, threads(self.n_threads), columns)
+        return None if mean is None else mean[:, : self.rank_].astype(np.float64)
 
     def _over(self, comparisons: Comparisons) -> Any:
         """The model over the things that comparisons are of, where these are known by embeddings alone; else itself."""
@@ -346,6 +378,10 @@ class FoldInModel(Describing, Swayed):
             and 0 <= rule.power <= 2
             and 1 <= rule.typical < np.inf
         )
+
+
+def nothing_to_tell() -> Any:
+    raise InputError("intervals are of items that people meet again; of things that occur once there are none")
 
 
 def is_answer(given: Sequence[Any]) -> bool:

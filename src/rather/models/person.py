@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..data.ids import Codes, as_ids, read_only
 from ..data.tables import Table
-from ..errors import InputError, one_of
+from ..errors import InputError, number, one_of
 from ..native import FloatArray, threads
+from .belief import Belief, between
 from .exclusions import exclusions, for_one_person
 from .factors import best_rows, score_rows
+from .places import check
 
 
 class Person:
@@ -25,10 +28,16 @@ class Person:
     """
 
     def __init__(
-        self, model: Any, u: FloatArray, answers: list[Any], met: Codes, reluctance: Callable[[], FloatArray | None]
+        self,
+        model: Any,
+        u: FloatArray,
+        answers: list[Any],
+        met: Codes,
+        reluctance: Callable[[], FloatArray | None],
+        believed: Callable[[], Belief],
     ) -> None:
         self.model = model._frozen()  # the state they came from, whatever is fitted later
-        self.answers, self._reluctance = answers, reluctance
+        self.answers, self._reluctance, self._believed = answers, reluctance, believed
         self._u, self._met = u, met  # the items in the answers
 
     def __repr__(self) -> str:
@@ -70,10 +79,43 @@ class Person:
         told = now._slope.found.told(margin, len(met), unmet, self.reluctance)
         return told if told.ndim else float(told)
 
-    def rank(self, items: Any = None) -> Table:
-        """All items, or only some, best first: columns item, score, rank."""
+    @cached_property
+    def belief(self) -> Belief:
+        """What is known of how much items are worth to them, in the model's codes of items."""
+        return self._believed()
+
+    def rank(self, items: Any = None, interval: float | None = None, top: int | None = None) -> Table:
+        """All items, or only some, best first: columns item, score, rank.
+
+        With an ``interval`` also how sure that is, as in :meth:`AltSVM.rank`.
+        """
         among = self.model._candidates(items)
-        return self._best(len(among), None, among)
+        if interval is None:
+            if top is not None:
+                raise InputError("top is told with an interval: rank(interval=0.9, top=3)")
+            return self._best(len(among), None, among)
+        top = check(interval, top, len(among))
+        made: Table = self.model._placed_table(self.model._drawn(self.belief, among), among, interval, top)
+        return made
+
+    def difference(self, other: Any = None, items: Any = None, interval: float = 0.9) -> Table:
+        """Where their taste differs from another person's, or from the typical one's: :meth:`AltSVM.difference`."""
+        model, among = self.model, self.model._candidates(items)
+        check(interval, None, len(among))
+        theirs = (
+            Belief(model, model._crowd()).offset[among][None]
+            if other is None
+            else model._drawn(other.belief, among, other=True)
+        )
+        made: Table = model._apart(model._drawn(self.belief, among), theirs, among, interval)
+        return made
+
+    def sureness(self, left: Any, right: Any, interval: float = 0.9) -> Table:
+        """Probability of preferring ``left``, averaged over what is not known: see :meth:`AltSVM.sureness`."""
+        number("interval", interval, above=0.0, below=1.0)
+        a, b = self.model._pair_up(self.model._item_codes(left), self.model._item_codes(right), "left", "right")
+        made: Table = self.model._table(between(*self.belief.margins(a, b), interval))
+        return made
 
     def recommend(self, k: int | None = None, exclude: Any = None, items: Any = None, by: str = "interest") -> Table:
         """The k best items to show (10 by default), or of ``items``: columns item, score, rank.

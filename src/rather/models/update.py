@@ -24,6 +24,7 @@ from ..solving.exposure import Exposure, carried, followed
 from ..solving.newton import Newton
 from ..solving.reg import reg_scales
 from ..solving.smoothing import ROUND_BY_ROUND
+from .crowd import Found
 from .features import known_of
 from .rounds import run_rounds
 
@@ -90,6 +91,7 @@ def updated(
         if last._slope.own is not None:
             work._slope.own = np.ones(source.n_users, np.float32)
             work._slope.own[union.users.codes[0]] = last._slope.own
+    work._sure = Found(last._sure.sureness)
     work._take(solver, exposed)
     tol = solver.tightening.tol = work._usual_tol(source, exposed)
 

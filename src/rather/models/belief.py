@@ -1,0 +1,73 @@
+"""What is known of one person: how much each item may be worth to them, given what they have said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..logistic import sigmoid
+from ..solving.variational import Normal, nothing_said
+from .crowd import Asked, Crowd, averaged, root
+
+
+class Belief:
+    """The worth L_ij of every item j to a person i, in log-odds, as ``crowd`` has it: jointly normal.
+
+    A row of an item is what its worth is linear in: directions of taste, and the own likings of the items that the
+    person was asked about; that of any other is independent of all else, and ``fresh`` is its variance.
+    """
+
+    def __init__(self, model: Any, crowd: Crowd, expected: Any = None, answers: Any = None) -> None:
+        """``expected`` is the vector that is expected of the person, None where nothing is; ``answers`` are (winner,
+        loser, count, swayed), in codes."""
+        s, rank = crowd.sureness, model.rank_
+        V = model.V_[:, :rank].astype(np.float64)
+        mean, covariance = crowd.mean, crowd.covariance
+        if expected is not None:
+            mean, covariance = crowd.beside_mean + expected, crowd.beside
+        self.noise = crowd.noise
+        self.Z = s.taste * V @ root(covariance)
+        self.offset = s.bias * model.V_[:, rank].astype(np.float64) + s.taste * (V @ mean)
+        nobody = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0)
+        winner, loser, count, swayed = nobody if answers is None else answers
+        self.asked = Asked(winner, loser)
+        self.known: Normal = (
+            self.asked.said(self.Z, self.noise, self.offset, count, s.bias * swayed)
+            if len(winner)
+            else nothing_said(self.Z.shape[1])
+        )
+
+    def rows(self, items: Any) -> Any:
+        return self.asked.rows(self.Z, self.noise, items)
+
+    def fresh(self, items: Any) -> Any:
+        return np.where(self.asked.places(items) < 0, self.noise[items], 0.0)
+
+    def expected(self, items: Any) -> Any:
+        return self.offset[items] + self.rows(items) @ self.known.mean
+
+    def margins(self, left: Any, right: Any) -> tuple[Any, Any]:
+        """The mean and the variance of how much more the left ones are worth."""
+        X = self.rows(left) - self.rows(right)
+        mean = self.offset[left] - self.offset[right] + X @ self.known.mean
+        return mean, self.known.variances(X) + self.fresh(left) + self.fresh(right)
+
+    def probability(self, left: Any, right: Any) -> Any:
+        """Of preferring each left one, averaged over what is not known."""
+        return sigmoid(averaged(*self.margins(left, right)))
+
+    def draws(self, n: int, items: Any, rng: np.random.Generator) -> Any:
+        """n rows of what the items may be worth."""
+        made = self.offset[items] + self.known.draws(n, rng) @ self.rows(items).T
+        fresh = np.flatnonzero(self.fresh(items) > 0)
+        made[:, fresh] += np.sqrt(self.noise[items[fresh]]) * rng.standard_normal((n, len(fresh)))
+        return made
+
+
+def between(mean: Any, variance: Any, interval: float) -> dict[str, Any]:
+    """Probabilities by margins that are normal: on average, and between which they are."""
+    far = float(ndtri(0.5 + interval / 2)) * np.sqrt(variance)
+    made = {"probability": averaged(mean, variance), "low": mean - far, "high": mean + far}
+    return {name: np.asarray(sigmoid(x), np.float32) for name, x in made.items()}

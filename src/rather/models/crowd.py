@@ -1,0 +1,288 @@
+"""What is known of people before they say anything: how tastes differ, and how much of them no vector holds.
+
+    in log-odds, the worth of item j to person i is    L_ij = a b_j + k (mean_i + d_i) . v_j + e_ij
+
+where d_i, a person's vector less what is expected of it, is normal with the mean and covariance that the vectors of the
+fitted people have, and e_ij, normal about 0 with variance w / (n_j + 5) + c, is what the vectors leave out: what is not
+known of v_j and b_j, which n_j people met, and likings that are a person's alone. Both last: an answer about an item
+tells of its e_ij as well. k, a, w and c are those by which answers put aside are likeliest, given the rest of what their
+authors said; so they know what fitted items, too, do not know.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from ..data.comparisons import Comparisons
+from ..data.rows import random_places
+from ..data.source import Source
+from ..native import FloatArray
+from ..solving.variational import Normal, given_answers, margins_given
+from .calibration import put_aside
+
+SOME = 5.0  # people: an item that fewer met is known by its prior
+KNOWN = 5.0  # items met, from where on a person's vector counts about as much as any other
+LEAST, TINY = 1e-4, 1e-3  # of the largest variance of a direction; of the mean one, for directions nobody differs in
+ANSWERS, PEOPLE = 1500, 300  # put aside in all, and by so many each time
+MOST, MOST_TRIED = 100, 60  # pairs of one person's ratings that are asked for what they say; of anyone's answers here
+RATING = 3.0  # answers: what a rating says, beside whether it is above another one
+NUMBERS = 400_000  # of one covariance of people's margins
+TRIES = 70
+# log (k / slope, a / slope, w, c): where they are expected, how far from it, and the first steps
+EXPECTED = np.log([2.0, 1.3, 1.0, 0.1])
+SPREAD = np.array([1.0, 0.7, 1.4, 2.0])
+STEPS = np.array([0.7, 0.4, 1.0, 1.5])
+LARGEST = 1e12
+
+
+@dataclass(frozen=True)
+class Sureness:
+    """k, a, w and c."""
+
+    taste: float
+    bias: float
+    items: float
+    own: float
+
+    def is_sound(self) -> bool:
+        every = self.taste, self.bias, self.items, self.own
+        return all(isinstance(x, float) and 0 < x < LARGEST for x in every)
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """How people's vectors are spread, and how many people met each item.
+
+    ``mean`` and ``covariance`` are of all that is not known of someone, ``beside_mean`` and ``beside`` of what is not
+    known where what they met, or their features, say what to expect. ``noise`` is the variance of e_ij.
+    """
+
+    sureness: Sureness
+    mean: FloatArray
+    covariance: FloatArray
+    beside_mean: FloatArray
+    beside: FloatArray
+    count: FloatArray
+
+    @property
+    def noise(self) -> FloatArray:
+        return np.asarray(self.sureness.items / (self.count + SOME) + self.sureness.own, np.float64)
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def tensors(self) -> dict[str, Any]:
+        return {f"crowd_{name}": np.asarray(getattr(self, name), np.float32) for name in PARTS}
+
+    @classmethod
+    def restored(cls, tensors: dict[str, Any], said: Any, rank: int, n_items: int) -> Crowd:
+        """From a file; a ValueError if its parts do not fit together."""
+        made = cls(Sureness(**said), *(tensors[f"crowd_{name}"] for name in PARTS))
+        shapes = (rank,), (rank, rank), (rank,), (rank, rank), (n_items,)
+        arrays = [getattr(made, name) for name in PARTS]
+        sound = all(
+            a.dtype == np.float32 and a.shape == shape and bool((np.abs(a) < LARGEST).all())
+            for a, shape in zip(arrays, shapes, strict=True)
+        )
+        if not sound or not made.sureness.is_sound() or (made.count < 0).any():
+            raise ValueError("what is said of the crowd does not fit together")
+        return made
+
+
+PARTS = "mean", "covariance", "beside_mean", "beside", "count"
+
+
+@dataclass
+class Found:
+    """What was found of one fitted state, once it is; shared by all that answer from that state."""
+
+    sureness: Sureness | None = None
+    crowd: Crowd | None = None
+
+
+def spread(model: Any, sureness: Sureness, source: Source | None) -> Crowd:
+    """The crowd of a fitted model, from the vectors of its users."""
+    rank, n = model.rank_, np.diff(model.seen_[0]).astype(np.float64)
+    U, count = model.U_[:, :rank].astype(np.float64), np.bincount(model.seen_[1], minlength=len(model.items_))
+    weight = n / (n + KNOWN)
+    expected = None if source is None else model._expected_of(source)
+    all_of = _moments(U, weight)
+    beside = all_of if expected is None else _moments(U - expected, weight)
+    return Crowd(sureness, *all_of, *beside, count.astype(np.float32))
+
+
+def _moments(U: Any, weight: Any) -> tuple[Any, Any]:
+    total = max(float(weight.sum()), 1e-12)
+    mean = weight @ U / total
+    apart = U - mean
+    covariance = (apart * weight[:, None]).T @ apart / total
+    covariance += TINY * np.trace(covariance) / max(len(mean), 1) * np.eye(len(mean))
+    return mean, covariance
+
+
+def root(covariance: Any) -> Any:
+    """R with R R' = the covariance, without directions of next to nothing."""
+    if not len(covariance):
+        return np.zeros((0, 0))
+    held, E = np.linalg.eigh(np.asarray(covariance, np.float64))
+    kept = held > LEAST * held.max(initial=0.0)
+    return E[:, kept] * np.sqrt(held[kept])
+
+
+class Answers:
+    """What some people said, in codes, one person's rows after another's; ``count``: how many answers each row is."""
+
+    def __init__(self, source: Source, people: Any, rng: np.random.Generator, sway: Any = ()) -> None:
+        """Pairs of ratings are drawn, and all of one person's together count RATING times as often as they rated."""
+        mask = np.zeros(source.n_users, bool)
+        mask[people] = True
+        part = source.of_users(mask)
+        if source.implied:
+            pairs = part.sample(MOST, rng).pairs()
+            drawn, met = np.bincount(pairs.user, minlength=source.n_users), np.diff(source.met()[0])
+            share = np.minimum(1.0, RATING * met / np.maximum(drawn, 1))[pairs.user]
+        else:
+            pairs, share = part.pairs(), 1.0
+        order = np.argsort(pairs.user, kind="stable")
+        self.winner, self.loser = pairs.winner[order], pairs.loser[order]
+        self.count = (pairs.weights() * share)[order]
+        self.begin = np.concatenate(([0], np.cumsum(np.bincount(pairs.user, minlength=source.n_users))))
+        swayed = np.zeros(len(order)) if pairs.around is None or not len(sway) else pairs.around @ np.asarray(sway)
+        self.swayed = swayed[order]
+
+    def of(self, person: int) -> tuple[Any, Any, Any, Any]:
+        rows = slice(self.begin[person], self.begin[person + 1])
+        return self.winner[rows], self.loser[rows], self.count[rows], self.swayed[rows]
+
+
+class Asked:
+    """One person's answers about items, which get numbers of their own: rows of [directions, own liking of each]."""
+
+    def __init__(self, winner: Any, loser: Any) -> None:
+        self.items = np.unique(np.concatenate((winner, loser)))
+        self.winner, self.loser = winner, loser
+
+    def places(self, items: Any) -> Any:
+        """Which of those asked about each item is; -1 for others."""
+        if not len(self.items):
+            return np.full(len(items), -1)
+        at = np.minimum(np.searchsorted(self.items, items), len(self.items) - 1)
+        return np.where(self.items[at] == items, at, -1)
+
+    def rows(self, Z: Any, noise: Any, items: Any) -> Any:
+        """Rows of items, in directions and in the own likings of those that were asked about."""
+        made = np.zeros((len(items), Z.shape[1] + len(self.items)))
+        made[:, : Z.shape[1]] = Z[items]
+        at = self.places(items)
+        there = np.flatnonzero(at >= 0)
+        made[there, Z.shape[1] + at[there]] = np.sqrt(noise[items[there]])
+        return made
+
+    def said(self, Z: Any, noise: Any, offset: Any, count: Any, swayed: Any) -> Normal:
+        """What is then known of the person."""
+        mine = self.rows(Z, noise, self.items)
+        w, x = self.places(self.winner), self.places(self.loser)
+        return given_answers(mine[w] - mine[x], offset[self.winner] - offset[self.loser] + swayed, count)
+
+
+class _Trial:
+    """Answers put aside, with what the rest of a model's data says of those who gave them.
+
+    What is beforehand known of margins is a sum of three covariances, times k^2, w and c; each is computed once.
+    """
+
+    def __init__(self, twin: Any, rest: Comparisons, pairs: Any, rng: np.random.Generator) -> None:
+        people = rng.permutation(np.unique(pairs.user))[:PEOPLE]
+        told = rest.source.sample(MOST_TRIED, rng)
+        most = int(np.bincount(told.pairs().user, minlength=told.n_users)[people].max(initial=1))
+        people = people[: max(NUMBERS // most**2, 1)]
+        pairs = pairs.take(np.isin(pairs.user, people))
+        pairs = pairs.take(rng.permutation(len(pairs.user))[:ANSWERS])
+        sway = twin._sway_of(rest.source)
+        said = Answers(told, people, rng, sway)
+        swayed = np.zeros(len(pairs.user)) if pairs.around is None else pairs.around @ np.asarray(sway)
+        people, user = np.unique(pairs.user, return_inverse=True)
+        place, size = random_places(user, len(people), rng)
+        asked = np.zeros((3, len(people), int(size.max())), np.int64)  # winner, loser, which
+        asked[:, user, place] = pairs.winner, pairs.loser, np.arange(1, len(user) + 1)
+        given = np.zeros((2, len(people), max((said.begin[p + 1] - said.begin[p] for p in people), default=1)), np.int64)
+        self.count, around = np.zeros(given.shape[1:]), np.zeros(given.shape[1:])
+        for at, person in enumerate(people):
+            winner, loser, count, shift = said.of(person)
+            given[:, at, : len(winner)] = winner, loser
+            self.count[at, : len(winner)], around[at, : len(winner)] = count, shift
+        rank, V = twin.rank_, twin.V_.astype(np.float64)
+        crowd = spread(twin, Sureness(1.0, 1.0, 1.0, 1.0), rest.source)
+        expected = twin._expected_of(rest.source)
+        means = np.tile(crowd.beside_mean, (len(people), 1)) + (0.0 if expected is None else expected[people])
+        Z, rare = V[:, :rank] @ root(crowd.beside), 1 / (crowd.count + SOME)
+        self.of_user, self.at, self.weight = user, place, pairs.weights()
+
+        def offsets(items: Any, shift: Any) -> tuple[Any, Any]:
+            """What biases and expected vectors say: times a, and times k."""
+            apart = V[items[0]] - V[items[1]]
+            return apart[..., rank] + shift, np.einsum("pnr,pr->pn", apart[..., :rank], means)
+
+        self.asked_offsets = offsets(asked[:2], np.where(asked[2] > 0, np.append(0.0, swayed)[asked[2]], 0.0))
+        self.given_offsets = offsets(given, around)
+        X, Y = (Z[items[0]] - Z[items[1]] for items in (asked[:2], given))
+        self.between_given = Y @ np.swapaxes(Y, 1, 2), *(_shared(given, given, e) for e in (rare, np.ones_like(rare)))
+        self.between_both = X @ np.swapaxes(Y, 1, 2), *(_shared(asked, given, e) for e in (rare, np.ones_like(rare)))
+        alone = rare[asked[0]] + rare[asked[1]]
+        self.of_asked = np.einsum("pnq,pnq->pn", X, X), alone, np.full_like(alone, 2.0)
+        self.bend: Any = None
+
+    def logits(self, s: Sureness) -> Any:
+        """Of the answers put aside, averaged over what is not known."""
+        times = s.taste**2, s.items, s.own
+        K, both, alone = (
+            sum(t * part for t, part in zip(times, parts, strict=True))
+            for parts in (self.between_given, self.between_both, self.of_asked)
+        )
+        asked, given = (s.bias * of[0] + s.taste * of[1] for of in (self.asked_offsets, self.given_offsets))
+        a, A, self.bend = margins_given(K, given, self.count, self.bend)
+        mean = asked + np.einsum("pmn,pn->pm", both, a)
+        variance = alone - np.einsum("pmn,pmn->pm", both @ A, both)
+        return averaged(mean, np.maximum(variance, 0.0))[self.of_user, self.at]
+
+
+def _shared(left: Any, right: Any, variance: Any) -> Any:
+    """Covariances of margins through own likings of the items that two answers have in common."""
+    (a, b), (c, d) = (x[:, :, None] for x in left[:2]), (x[:, None, :] for x in right[:2])
+    same = variance[a] * ((a == c) - 1.0 * (a == d)), variance[b] * ((b == d) - 1.0 * (b == c))
+    return same[0] + same[1]
+
+
+def averaged(mean: Any, variance: Any) -> Any:
+    """The log-odds of E sigma(z) for z normal (D. MacKay: The evidence framework applied to classification, 1992)."""
+    return mean / np.sqrt(1 + np.pi / 8 * variance)
+
+
+def found(model: Any, comparisons: Comparisons) -> Sureness:
+    """By which answers put aside are likeliest; what is expected, where none can be."""
+    rng, twin, trials, n = np.random.default_rng(model.seed), model._twin(), [], 0
+    slope = max(model._slope.found.slope, 1e-9)
+    for rest, aside in put_aside(comparisons, model.seed):
+        twin.fit(rest)
+        trials.append(_Trial(twin._frozen(), rest, aside.pairs, rng))
+        n += len(trials[-1].weight)
+        if n >= ANSWERS:
+            break
+    centre = EXPECTED + np.array([math.log(slope)] * 2 + [0.0, 0.0])
+    if not trials:
+        return Sureness(*map(float, np.exp(centre)))
+    total = sum(float(trial.weight.sum()) for trial in trials)
+
+    def value(t: Any) -> float:
+        s = Sureness(*map(float, np.exp(np.clip(t, -20.0, 20.0))))
+        lost = sum(float(trial.weight @ np.logaddexp(0, -trial.logits(s))) for trial in trials)
+        return (lost + 0.5 * float(np.square((t - centre) / SPREAD).sum())) / total
+
+    simplex = np.vstack([centre, centre + np.diag(STEPS)])
+    options = {"maxfev": TRIES, "xatol": 0.05, "fatol": 1e-4, "initial_simplex": simplex}
+    best = optimize.minimize(value, centre, method="Nelder-Mead", options=options).x
+    return Sureness(*map(float, np.exp(np.clip(best, -20.0, 20.0))))

@@ -1,0 +1,231 @@
+"""Models that say how sure they are: places within intervals, of one person, of everybody, and where two differ."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from ..data.embedded import Embedded
+from ..data.ids import Codes
+from ..data.source import Source
+from ..data.tables import Table
+from ..errors import InputError, number
+from . import places
+from .belief import Belief, between
+from .crowd import Answers, Crowd, Found, found, spread
+from .everyone import moved
+from .model import EVERYONE
+from .state import of_one_moment
+from .swayed import Swayed
+
+NO_COMPARISONS = (
+    "how sure to be of {what} follows from what was said, and this model was read from a file without it; "
+    "save it with save(path, comparisons=True), or use fold_in(answers)"
+)
+
+
+class Sure(Swayed):
+    """A factor model that knows what it does not know of people: see ``crowd`` and ``belief``."""
+
+    _sure = Found()  # of factors that were set by hand: there is nothing to find
+    _said: tuple[Source, Codes] | None = None  # of newcomers: what they said, and the codes of its items
+    _parent: Any = None  # of newcomers: the model they joined
+
+    # -- rankings -----------------------------------------------------------------------------------------------
+
+    @of_one_moment
+    def rank(self, user: Any = EVERYONE, items: Any = None, interval: float | None = None, top: Any = None) -> Table:
+        """All items for one user, best first: columns item, score, rank; how sure that is, with an ``interval``.
+
+        Parameters
+        ----------
+        user : id, optional
+            Nobody in particular by default: everybody's ranking, that of someone nothing is known about.
+        items : list of ids, optional
+            Rank only these.
+        interval : float, optional
+            Between 0 and 1, such as 0.9: tell also between which places an item is with that probability (``best`` and
+            ``worst``), how probable it is to be among the first ``top``, and its ``group``: items of a group cannot
+            be told apart from its first one. Items are then in the order of what they are expected to be worth, and
+            ``score`` is that in log-odds (docs/mathematics.md, "What is known of a person"): who has said little, and
+            items that few met, differ from :meth:`score`. Everybody's intervals are about who happened to answer:
+            those of one person's answers are one answer's worth of chance, not many.
+        top : int, optional
+            10 by default, or as many items as there are.
+
+        The first call with an interval learns how sure to be from answers put aside, which takes about as long as a few
+        fits; a file holds what was found before ``save``.
+        """
+        if interval is None:
+            if top is not None:
+                raise InputError("top is told with an interval: rank(user, interval=0.9, top=3)")
+            return super().rank(user, items)
+        self._require_fit()
+        among = self._candidates(items)
+        top = places.check(interval, top, len(among))
+        if user is EVERYONE or not self.rank_:
+            if user is not EVERYONE:
+                self._user_codes(user)
+            draws = self._everyones_draws()[:, among]
+        else:
+            draws = self._drawn(self._belief(self._one_code(user)), among)
+        return self._placed_table(draws, among, interval, top)
+
+    @of_one_moment
+    def difference(self, user: Any, other: Any = EVERYONE, items: Any = None, interval: float = 0.9) -> Table:
+        """Where a user's taste differs from another's, or from the typical person's, most surely first.
+
+        Columns item, difference (how much more the item is worth to the user, in log-odds, than to the other, each
+        beside what all the items are worth to them), low and high (its interval) and sure: the probability that the
+        difference is on that side of 0. Where 0 is within the interval nothing can be told yet.
+        """
+        self._require_fit()
+        among = self._candidates(items)
+        places.check(interval, None, len(among))
+        mine = self._drawn(self._belief(self._one_code(user)), among)
+        if other is EVERYONE:
+            theirs = Belief(self, self._crowd()).offset[among][None]
+        else:
+            theirs = self._drawn(self._belief(self._one_code(other)), among, other=True)
+        return self._apart(mine, theirs, among, interval)
+
+    def _apart(self, mine: Any, theirs: Any, among: Codes, interval: float) -> Table:
+        draws = mine - mine.mean(axis=1, keepdims=True) - (theirs - theirs.mean(axis=1, keepdims=True))
+        mean, tail = draws.mean(axis=0), (1 - interval) / 2
+        low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
+        sure = np.where(mean > 0, (draws > 0).mean(axis=0), (draws < 0).mean(axis=0))
+        order = np.lexsort((-np.abs(mean), -sure))
+        columns = {"item": self.items_[among], "difference": mean, "low": low, "high": high, "sure": sure}
+        return self._table({name: column[order] for name, column in columns.items()})
+
+    def _placed_table(self, draws: Any, among: Codes, interval: float, top: int) -> Table:
+        found = places.ranked(draws, interval, top)
+        item = self.items_[among[found.pop("order")]]
+        score = found.pop("score")
+        return self._table({"item": item, "score": score, "rank": np.arange(1, len(item) + 1), **found})
+
+    def _drawn(self, belief: Belief, among: Codes, other: bool = False) -> Any:
+        rng = np.random.default_rng([self.seed % 2**63, int(other)])
+        return belief.draws(places.n_draws(len(among)), among, rng)
+
+    def _everyones_draws(self) -> Any:
+        if self._fitted_to is None or self.__dict__.get("_are_newcomers"):
+            raise InputError(NO_COMPARISONS.format(what="everybody's ranking"))
+        now = self._calibrated()
+        rng = np.random.default_rng(self.seed % 2**63)
+        n = places.n_draws(len(self.items_))
+        return moved(self._fitted_to.source, now.everyone(), now._slope.found.slope, n, rng)
+
+    # -- probabilities ------------------------------------------------------------------------------------------
+
+    @of_one_moment
+    def sureness(self, users: Any, left: Any, right: Any, interval: float = 0.9) -> Table:
+        """Probability that each user prefers ``left`` to ``right``, averaged over what is not known of them.
+
+        Columns probability, low and high: between which the probability is that we would give them, knew we all of
+        their taste. Where :meth:`probability` goes by how many items a user met, this goes by which, and by what they
+        said of them; a tie is as if they said both by halves.
+        """
+        number("interval", interval, above=0.0, below=1.0)
+        u, a, b = self._asked(users, left, right)
+        mean, variance = np.empty(len(u)), np.empty(len(u))
+        for user in np.unique(u):
+            rows = u == user
+            mean[rows], variance[rows] = self._belief(int(user)).margins(a[rows], b[rows])
+        return self._table(between(mean, variance, interval))
+
+    # -- people -------------------------------------------------------------------------------------------------
+
+    def _one_code(self, user: Any) -> int:
+        u = self._user_codes(user)
+        if len(u) != 1:
+            raise InputError(f"rank takes one user, not {len(u)}; recommend takes several")
+        return int(u[0])
+
+    def _belief(self, u: int) -> Belief:
+        """What is known of a user."""
+        crowd = self._crowd()
+        if self._said is not None:
+            source, items = self._said
+        elif self._fitted_to is not None:
+            source, items = self._fitted_to.source, None
+        else:
+            raise InputError(NO_COMPARISONS.format(what="a user"))
+        mask = np.arange(source.n_users) == u
+        mine = source.of_users(mask)
+        expected = self._expected_of(mine, items)
+        answers = Answers(mine, [u], np.random.default_rng(self.seed % 2**63), self._sway_of(source)).of(u)
+        return Belief(self, crowd, None if expected is None else expected[u], self._told_by(answers, items, u))
+
+    def _told_by(self, answers: Any, items: Codes | None, u: int | None) -> Any:
+        """Answers in the model's codes, as much as they are to be trusted."""
+        winner, loser, count, swayed = answers
+        if items is not None:
+            winner, loser = items[winner], items[loser]
+        if u is not None and self.trust_ is not None and self._said is None:
+            count = count * float(self.trust_[u])
+        return winner, loser, count, swayed
+
+    def _expected_of(self, source: Source, items: Codes | None = None) -> Any:
+        """The vectors expected of the users of a source, from what they met and what is known of them; None: none."""
+        return None
+
+    def _crowd(self) -> Crowd:
+        """What is known of people before they say anything."""
+        self._require_fit()
+        if self._sure.crowd is not None:
+            return self._sure.crowd
+        if self._parent is not None:
+            self._sure.crowd = self._parent._crowd()
+            return self._sure.crowd
+        comparisons = self._fitted_to
+        if comparisons is None:
+            raise InputError(
+                "this model was saved before it learned how sure to be, and learning it needs the comparisons it was "
+                "fitted to; fit it again, ask it for rank(user, interval=0.9), and save it then"
+            )
+        if isinstance(comparisons.source, Embedded):
+            raise InputError("intervals are of items that people meet again; of things that occur once there are none")
+        known = self._sure.sureness
+        if known is None:
+            known = found(self._calibrated(), comparisons)
+        self._sure.sureness = known
+        self._sure.crowd = spread(self, known, comparisons.source)
+        return self._sure.crowd
+
+    # -- in a fit -----------------------------------------------------------------------------------------------
+
+    def _set_data(self, comparisons: Any) -> None:
+        super()._set_data(comparisons)
+        self._sure = Found()
+
+    def _state(self) -> dict[str, Any]:
+        return {**super()._state(), "_sure": Found(self._sure.sureness)}
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def _tensors(self) -> dict[str, Any]:
+        return super()._tensors() | ({} if self._sure.crowd is None else self._sure.crowd.tensors())
+
+    def _about(self) -> dict[str, Any]:
+        crowd = self._sure.crowd
+        return {**super()._about(), **({} if crowd is None else {"sureness": asdict(crowd.sureness)})}
+
+    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
+        self._sure = Found()
+        if not super()._restore(tensors, about):
+            return False
+        if "sureness" in about:
+            crowd = Crowd.restored(tensors, about["sureness"], self.rank_, len(self.items_))
+            self._sure = Found(crowd.sureness, crowd)
+        return True
+
+
+def with_more_items(sure: Found, spread_out: Any) -> Found:
+    """What was found, where there are more items, of which nobody has met any yet."""
+    if sure.crowd is None:
+        return Found(sure.sureness)
+    return Found(sure.sureness, replace(sure.crowd, count=spread_out(sure.crowd.count[:, None])[:, 0]))
+
