@@ -30,7 +30,7 @@ ANSWERS = sized((3, 10, 30, 100), (3, 10))
 PEOPLE, ITEMS = sized((1200, 200), (40, 15))  # people, a part for each number of answers
 LEVELS = 0.5, 0.8, 0.95
 JUDGED = sized(60, 5)  # people of each number of answers
-WORLDS = {
+WORLDS: dict[str, dict[str, Any]] = {
     "the model's": {}, "rank 30": {"rank": 30}, "a tenth by a coin": {"coin": 0.1}, "own likings": {"own": 1.0}
 }  # fmt: skip
 

@@ -34,7 +34,7 @@ RATING = 3.0  # answers: what a rating says, beside whether it is above another 
 NUMBERS = 400_000  # of one covariance of people's margins
 TRIES = 70
 # log (k / slope, a / slope, w, c): where they are expected, how far from it, and the first steps
-EXPECTED = np.log([2.0, 1.3, 1.0, 0.1])
+EXPECTED = np.log([2.0, 1.3, 10.0, 0.05])
 SPREAD = np.array([1.0, 0.7, 1.4, 2.0])
 STEPS = np.array([0.7, 0.4, 1.0, 1.5])
 LARGEST = 1e12
