@@ -141,7 +141,10 @@ def few(seeds: int) -> Iterator[dict[str, Any]]:
             model = rather.AltSVM(seed=seed).fit(train, **given)
             seconds = time.perf_counter() - began
             p = model.probability(*(test[name] for name in ("user", "winner", "loser")))
-            held = {"accuracy": float((p > 0.5).mean()), "log loss": float(-np.log(np.maximum(p, 1e-9)).mean())}
+            held = {
+                "accuracy": float(((p > 0.5) + 0.5 * (p == 0.5)).mean()),
+                "log loss": float(-np.log(np.maximum(p, 1e-9)).mean()),
+            }
             row = {"set": name, "answers": n, "seed": seed, "features": kind, **held, "seconds": seconds}
             print(row, file=sys.stderr, flush=True)
             yield row

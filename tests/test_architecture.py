@@ -12,7 +12,7 @@ PACKAGE = ROOT / "src" / "rather"
 # Each may import from those before it; what stands alone in the package comes first or last.
 ORDER = ("data", "solving", "models", "rivals", "judging", "spark", "cli")
 FIRST = {"errors", "native", "logistic", "memory"}
-BEFORE_SPARK = {"estimators", "plot", "testing", "__init__"}
+BEFORE_SPARK = {"asking", "estimators", "plot", "testing", "__init__"}
 
 
 def modules():

@@ -5,6 +5,7 @@ learned together through a low-rank model.
 """
 
 from . import plot
+from .asking import Question, Settled, next_question, questionnaire, settled
 from .data.comparisons import Comparisons
 from .data.needed import needed
 from .data.simulate import World, simulate
@@ -56,8 +57,10 @@ __all__ = [
     "Model",
     "NotFittedError",
     "Person",
+    "Question",
     "RobiRank",
     "Scores",
+    "Settled",
     "Split",
     "Table",
     "UncheckedWarning",
@@ -66,9 +69,12 @@ __all__ = [
     "load",
     "ndcg",
     "needed",
+    "next_question",
     "pairwise_accuracy",
     "plot",
     "precision",
+    "questionnaire",
+    "settled",
     "simulate",
     "split_clicks",
     "split_ratings",

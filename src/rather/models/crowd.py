@@ -209,7 +209,9 @@ class _Trial:
         place, size = random_places(user, len(people), rng)
         asked = np.zeros((3, len(people), int(size.max())), np.int64)  # winner, loser, which
         asked[:, user, place] = pairs.winner, pairs.loser, np.arange(1, len(user) + 1)
-        given = np.zeros((2, len(people), max((said.begin[p + 1] - said.begin[p] for p in people), default=1)), np.int64)
+        given = np.zeros(
+            (2, len(people), max((said.begin[p + 1] - said.begin[p] for p in people), default=1)), np.int64
+        )
         self.count, around = np.zeros(given.shape[1:]), np.zeros(given.shape[1:])
         for at, person in enumerate(people):
             winner, loser, count, shift = said.of(person)

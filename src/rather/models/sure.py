@@ -228,4 +228,3 @@ def with_more_items(sure: Found, spread_out: Any) -> Found:
     if sure.crowd is None:
         return Found(sure.sureness)
     return Found(sure.sureness, replace(sure.crowd, count=spread_out(sure.crowd.count[:, None])[:, 0]))
-

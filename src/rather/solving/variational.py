@@ -35,10 +35,9 @@ class Normal(NamedTuple):
         """Of x . w for the rows of X."""
         return np.einsum("nq,nq->n", X, X) - np.square(X @ self.axes.T) @ (1 - self.variance)
 
-    def covariance(self, X: Any) -> Any:
-        """Of x . w and y . w, x and y rows of X."""
-        along = X @ self.axes.T
-        return X @ X.T - (along * (1 - self.variance)) @ along.T
+    def covariances(self, X: Any, Y: Any) -> Any:
+        """Of x . w and y . w for rows x of X and y of Y."""
+        return X @ Y.T - ((X @ self.axes.T) * (1 - self.variance)) @ (Y @ self.axes.T).T
 
     def draws(self, n: int, rng: np.random.Generator) -> Any:
         """n rows."""
@@ -63,7 +62,7 @@ def given_answers(X: Any, c: Any, m: Any) -> Normal:
     h = np.sqrt(c * c + np.einsum("nq,nq->n", Y, Y))
     step: Any = None
     for _ in range(MOST_ROUNDS):
-        twice = _twice(h)
+        twice = bent(h)
         H = own + (Y * (m * twice)[:, None]).T @ Y
         S = np.linalg.inv(H)
         mean = S @ (Y.T @ (m * (0.5 - twice * c)))
@@ -86,7 +85,7 @@ def margins_given(K: Any, c: Any, m: Any, bend: Any = None) -> tuple[Any, Any, A
     h = np.sqrt(c * c + np.einsum("pnn->pn", K)) if bend is None else bend
     own, step = np.eye(K.shape[1]), None
     for _ in range(MOST_ROUNDS):
-        twice = _twice(h)
+        twice = bent(h)
         root = np.sqrt(m * twice)
         inverse = np.linalg.inv(own + root[:, :, None] * K * root[:, None, :])
         A = root[:, :, None] * inverse * root[:, None, :]
@@ -101,8 +100,8 @@ def margins_given(K: Any, c: Any, m: Any, bend: Any = None) -> tuple[Any, Any, A
     return a, A, h
 
 
-def _twice(h: Any) -> Any:
-    """2 lambda(h)."""
+def bent(h: Any) -> Any:
+    """2 lambda(h): what an answer at a margin of about h adds to the precision along it."""
     return np.tanh(h / 2) / (2 * np.maximum(h, 1e-9))
 
 
