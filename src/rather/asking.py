@@ -71,6 +71,7 @@ def next_question(
     aim: str = "everything",
     explore: float = 0.0,
     among: int = 1,
+    familiar: bool = False,
     seed: int = 0,
 ) -> Question:
     """The pair that a person's answer to is worth most.
@@ -90,10 +91,15 @@ def next_question(
         With this probability a pair at random instead, so that some answers are as if nobody had chosen the questions.
     among : int
         One at random of so many best pairs, for variety.
+    familiar : bool
+        Prefer pairs of which both items are known to many: an answer's worth counts as often as someone met one, times
+        as often as someone met the other. For people who may not know what they are asked about.
     seed : int
         The same seed asks the same person the same.
     """
     one_of("aim", aim, AIMS)
+    if not isinstance(familiar, bool):
+        raise InputError(f"familiar is {familiar!r}; it must be True or False")
     number("explore", explore, at_least=0.0, at_most=1.0)
     number("among", among, at_least=1, integer=True)
     number("seed", seed, at_least=0, integer=True)
@@ -101,6 +107,9 @@ def next_question(
     items = _candidates(now, candidates, unknown)
     rng = np.random.default_rng([int(seed), len(asked)])
     value, m, v, information = _values(belief, items, aim)
+    if familiar:
+        met = now._crowd().count[items]
+        value = value * met[:, None] * met
     free = _free(items, asked)
     left, right = np.triu_indices(len(items), 1)
     open_ = np.flatnonzero(free[left, right])
@@ -204,7 +213,7 @@ def _known(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]]]
         if not hasattr(model, "_belief"):
             raise InputError(f"{type(model).__name__} does not know how sure it is of a person; use AltSVM")
         now = model._frozen()
-        belief = Belief(now, now._crowd()) if person is None else now._belief(now._one_code(person))
+        belief = now._believed() if person is None else now._belief(now._one_code(person))
     if not now.rank_:
         raise InputError(f"{type(now).__name__} has one ranking for all: no answer tells of a person's taste")
     pairs = zip(belief.asked.winner.tolist(), belief.asked.loser.tolist(), strict=True)

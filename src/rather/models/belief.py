@@ -12,6 +12,20 @@ from ..solving.variational import Normal, nothing_said
 from .crowd import Asked, Crowd, averaged, root
 
 
+class Items:
+    """Items as people's tastes meet them: rows of directions in which people differ by 1, and what is worth to all.
+
+    ``beside``: where something is expected of people (see ``Crowd``).
+    """
+
+    def __init__(self, model: Any, crowd: Crowd, beside: bool = False) -> None:
+        s, rank = crowd.sureness, model.rank_
+        self.V = s.taste * model.V_[:, :rank].astype(np.float64)
+        mean, covariance = (crowd.beside_mean, crowd.beside) if beside else (crowd.mean, crowd.covariance)
+        self.Z, self.noise, self.sway = self.V @ root(covariance), crowd.noise, s.bias
+        self.offset = s.bias * model.V_[:, rank].astype(np.float64) + self.V @ mean
+
+
 class Belief:
     """The worth L_ij of every item j to a person i, in log-odds, as ``crowd`` has it: jointly normal.
 
@@ -19,22 +33,16 @@ class Belief:
     person was asked about; that of any other is independent of all else, and ``fresh`` is its variance.
     """
 
-    def __init__(self, model: Any, crowd: Crowd, expected: Any = None, answers: Any = None) -> None:
+    def __init__(self, items: Items, expected: Any = None, answers: Any = None) -> None:
         """``expected`` is the vector that is expected of the person, None where nothing is; ``answers`` are (winner,
         loser, count, swayed), in codes."""
-        s, rank = crowd.sureness, model.rank_
-        V = model.V_[:, :rank].astype(np.float64)
-        mean, covariance = crowd.mean, crowd.covariance
-        if expected is not None:
-            mean, covariance = crowd.beside_mean + expected, crowd.beside
-        self.noise = crowd.noise
-        self.Z = s.taste * V @ root(covariance)
-        self.offset = s.bias * model.V_[:, rank].astype(np.float64) + s.taste * (V @ mean)
+        self.Z, self.noise = items.Z, items.noise
+        self.offset = items.offset if expected is None else items.offset + items.V @ expected
         nobody = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0)
         winner, loser, count, swayed = nobody if answers is None else answers
         self.asked = Asked(winner, loser)
         self.known: Normal = (
-            self.asked.said(self.Z, self.noise, self.offset, count, s.bias * swayed)
+            self.asked.said(self.Z, self.noise, self.offset, count, items.sway * swayed)
             if len(winner)
             else nothing_said(self.Z.shape[1])
         )

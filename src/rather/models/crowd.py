@@ -5,21 +5,21 @@
 where d_i, a person's vector less what is expected of it, is normal with the mean and covariance that the vectors of the
 fitted people have, and e_ij, normal about 0 with variance w / (n_j + 5) + c, is what the vectors leave out: what is not
 known of v_j and b_j, which n_j people met, and likings that are a person's alone. Both last: an answer about an item
-tells of its e_ij as well. k, a, w and c are those by which answers put aside are likeliest, given the rest of what their
-authors said; so they know what fitted items, too, do not know.
+tells of its e_ij as well. k, a, w and c are those by which answers put aside are likeliest, given the rest of what the
+same people said; so they know what fitted items, too, do not know.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy import optimize
 
 from ..data.comparisons import Comparisons
-from ..data.rows import random_places
+from ..data.rows import Pairs, random_places
 from ..data.source import Source
 from ..native import FloatArray
 from ..solving.variational import Normal, given_answers, margins_given
@@ -102,6 +102,7 @@ class Found:
 
     sureness: Sureness | None = None
     crowd: Crowd | None = None
+    items: dict[bool, Any] = field(default_factory=dict)  # ``belief.Items``, beside what is expected and not
 
 
 def spread(model: Any, sureness: Sureness, source: Source | None) -> Crowd:
@@ -133,20 +134,26 @@ def root(covariance: Any) -> Any:
     return E[:, kept] * np.sqrt(held[kept])
 
 
+def some_of_each(source: Source, most: int, rng: np.random.Generator) -> Pairs:
+    """At most so many pairs of every person, drawn at random."""
+    if source.clicks is None:
+        return source.sample(most, rng).pairs()
+    pairs = source.some_pairs(most * max(int((np.diff(source.met()[0]) > 0).sum()), 1), rng)
+    return pairs.take(random_places(pairs.user, source.n_users, rng)[0] < most)
+
+
 class Answers:
     """What some people said, in codes, one person's rows after another's; ``count``: how many answers each row is."""
 
-    def __init__(self, source: Source, people: Any, rng: np.random.Generator, sway: Any = ()) -> None:
+    def __init__(self, source: Source, people: Any, rng: np.random.Generator, sway: Any = (), most: int = MOST) -> None:
         """Pairs of ratings are drawn, and all of one person's together count RATING times as often as they rated."""
         mask = np.zeros(source.n_users, bool)
         mask[people] = True
-        part = source.of_users(mask)
+        part, share = source.of_users(mask), 1.0
+        pairs = some_of_each(part, most, rng) if source.implied or most < MOST else part.pairs()
         if source.implied:
-            pairs = part.sample(MOST, rng).pairs()
             drawn, met = np.bincount(pairs.user, minlength=source.n_users), np.diff(source.met()[0])
             share = np.minimum(1.0, RATING * met / np.maximum(drawn, 1))[pairs.user]
-        else:
-            pairs, share = part.pairs(), 1.0
         order = np.argsort(pairs.user, kind="stable")
         self.winner, self.loser = pairs.winner[order], pairs.loser[order]
         self.count = (pairs.weights() * share)[order]
@@ -197,13 +204,11 @@ class _Trial:
 
     def __init__(self, twin: Any, rest: Comparisons, pairs: Any, rng: np.random.Generator) -> None:
         people = rng.permutation(np.unique(pairs.user))[:PEOPLE]
-        told = rest.source.sample(MOST_TRIED, rng)
-        most = int(np.bincount(told.pairs().user, minlength=told.n_users)[people].max(initial=1))
-        people = people[: max(NUMBERS // most**2, 1)]
+        sway = twin._sway_of(rest.source)
+        said = Answers(rest.source, people, rng, sway, MOST_TRIED)
+        people = people[: max(NUMBERS // max(int(np.diff(said.begin).max()), 1) ** 2, 1)]
         pairs = pairs.take(np.isin(pairs.user, people))
         pairs = pairs.take(rng.permutation(len(pairs.user))[:ANSWERS])
-        sway = twin._sway_of(rest.source)
-        said = Answers(told, people, rng, sway)
         swayed = np.zeros(len(pairs.user)) if pairs.around is None else pairs.around @ np.asarray(sway)
         people, user = np.unique(pairs.user, return_inverse=True)
         place, size = random_places(user, len(people), rng)

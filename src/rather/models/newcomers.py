@@ -26,9 +26,9 @@ from ..solving.growth import Coefficients
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule
 from .answers import about_items, column_of, is_rated, is_table, of_people, ratings_of_one, votes_of_one
+from .belief import Belief
 from .calibration import Slope
 from .crowd import Answers, Found
-from .belief import Belief
 from .described import Describing
 from .exclusions import Rows, select
 from .factors import LARGEST, best_rows, copied
@@ -81,7 +81,7 @@ class FoldInModel(Describing, Sure):
         known = self._known_of_one(features)
         if asked and self.prior_ is not None:
             now = object.__new__(type(self))
-            now.__dict__ = {**self._frozen().__dict__, "prior_": None}
+            now.__dict__ = {**self._frozen().__dict__, "prior_": None, "_parent": self._frozen()}
             person = now.fold_in(answers, features)
             person.model = self._frozen()
             return person
@@ -214,7 +214,7 @@ class FoldInModel(Describing, Sure):
         rng = np.random.default_rng(self.seed % 2**63)
         answers = Answers(source, [0], rng, self._sway_of(source)).of(0) if source.n_users else None
         told = None if answers is None else self._told_by(answers, items, None)
-        return Belief(self, self._crowd(), None if mean is None else mean[0, : self.rank_].astype(np.float64), told)
+        return self._believed(None if mean is None else mean[0, : self.rank_].astype(np.float64), told)
 
     def _expected_of(self, source: Source, items: Codes | None = None) -> Any:
         known = self._known.users if self._said is None else None

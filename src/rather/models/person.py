@@ -103,9 +103,7 @@ class Person:
         model, among = self.model, self.model._candidates(items)
         check(interval, None, len(among))
         theirs = (
-            Belief(model, model._crowd()).offset[among][None]
-            if other is None
-            else model._drawn(other.belief, among, other=True)
+            model._items_met().offset[among][None] if other is None else model._drawn(other.belief, among, other=True)
         )
         made: Table = model._apart(model._drawn(self.belief, among), theirs, among, interval)
         return made

@@ -28,7 +28,7 @@ def ranked(draws: Any, interval: float, top: int) -> dict[str, Any]:
     """From draws of the worth of items, a row each: their order, best first, and of each in that order
 
     - score: what it is worth on average,
-    - best, worst: between which places it is, with that probability,
+    - best, worst: the fewest places that hold it with that probability,
     - top: the probability of being among the first ``top``,
     - group: from the first on, items that cannot be told apart from the best of their group: each is behind it with
       less than that probability.
@@ -38,13 +38,21 @@ def ranked(draws: Any, interval: float, top: int) -> dict[str, Any]:
     order = np.argsort(-mean, kind="stable")
     place = np.empty(draws.shape, np.int32)
     np.put_along_axis(place, np.argsort(-draws, axis=1, kind="stable"), np.arange(1, n + 1, dtype=np.int32)[None], 1)
-    tail = (1 - interval) / 2
-    best, worst = np.quantile(place, [tail, 1 - tail], axis=0, method="inverted_cdf")
+    best, worst = shortest(place, interval)
+    chance = (place <= top).mean(axis=0)
     return {
-        "order": order, "score": mean[order], "best": best[order].astype(np.int64),
-        "worst": worst[order].astype(np.int64), "top": (place <= top).mean(axis=0)[order],
+        "order": order, "score": mean[order], "best": best[order], "worst": worst[order], "top": chance[order],
         "group": groups(draws[:, order], interval),
     }  # fmt: skip
+
+
+def shortest(place: Any, interval: float) -> tuple[Any, Any]:
+    """The ends of the shortest range that holds so much of every column."""
+    n, columns = place.shape[0], np.arange(place.shape[1])
+    ordered = np.sort(place, axis=0)
+    held = min(int(np.ceil(interval * n)), n)
+    first = (ordered[held - 1 :] - ordered[: n - held + 1]).argmin(axis=0)
+    return ordered[first, columns].astype(np.int64), ordered[first + held - 1, columns].astype(np.int64)
 
 
 def groups(draws: Any, interval: float) -> Any:

@@ -13,7 +13,7 @@ from ..data.source import Source
 from ..data.tables import Table
 from ..errors import InputError, number
 from . import places
-from .belief import Belief, between
+from .belief import Belief, Items, between
 from .crowd import Answers, Crowd, Found, found, spread
 from .everyone import moved
 from .model import EVERYONE
@@ -86,7 +86,7 @@ class Sure(Swayed):
         places.check(interval, None, len(among))
         mine = self._drawn(self._belief(self._one_code(user)), among)
         if other is EVERYONE:
-            theirs = Belief(self, self._crowd()).offset[among][None]
+            theirs = self._items_met().offset[among][None]
         else:
             theirs = self._drawn(self._belief(self._one_code(other)), among, other=True)
         return self._apart(mine, theirs, among, interval)
@@ -146,7 +146,7 @@ class Sure(Swayed):
 
     def _belief(self, u: int) -> Belief:
         """What is known of a user."""
-        crowd = self._crowd()
+        self._crowd()
         if self._said is not None:
             source, items = self._said
         elif self._fitted_to is not None:
@@ -157,7 +157,18 @@ class Sure(Swayed):
         mine = source.of_users(mask)
         expected = self._expected_of(mine, items)
         answers = Answers(mine, [u], np.random.default_rng(self.seed % 2**63), self._sway_of(source)).of(u)
-        return Belief(self, crowd, None if expected is None else expected[u], self._told_by(answers, items, u))
+        return self._believed(None if expected is None else expected[u], self._told_by(answers, items, u))
+
+    def _believed(self, expected: Any = None, answers: Any = None) -> Belief:
+        """What is known of someone of whom this is expected, and who gave these answers."""
+        return Belief(self._items_met(expected is not None), expected, answers)
+
+    def _items_met(self, beside: bool = False) -> Items:
+        crowd, made = self._crowd(), self._sure.items
+        if beside not in made:
+            made[beside] = Items(self, crowd, beside)
+        found: Items = made[beside]
+        return found
 
     def _told_by(self, answers: Any, items: Codes | None, u: int | None) -> Any:
         """Answers in the model's codes, as much as they are to be trusted."""

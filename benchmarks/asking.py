@@ -1,0 +1,260 @@
+"""What to ask: how many answers do well-chosen questions save?
+
+    python benchmarks/asking.py saved [--seeds 5] [--jobs 2]    # MovieLens 1M, 200 people held out in each seed
+    python benchmarks/asking.py time                            # seconds of one question, by how many items there are
+
+saved: whole people are held out, the model is fitted to all others. Of each one's films a half may be asked about, the
+pairs of the other half are the test: share in the right order, and NDCG@10, after so many questions. "rated": pairs of
+films of different stars that the person has rated. "open": any of the 200 films that most people rated and are not
+tested; whoever has not rated one has not seen it, equal stars cannot be decided, and either counts as a question. All
+are ranked by what is known of them (``Person.belief``), so that only the questions differ. Policies: any pair, the pair
+nearest to one half, the pair whose difference is least known, the most information (``next_question``), the same aimed
+at the top, a list that is the same for everybody (``questionnaire``) and, where it is not known what was rated, most
+information of films that many know (``familiar=True``). Bands are 90 % intervals, by drawing people anew. Without exposure, which handed-out films would not tell of, and with it.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded: people run beside one another
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import bench
+import numpy as np
+import smoke
+from smoke import sized
+
+import rather
+
+PEOPLE = sized(200, 4)
+AT = sized((0, 3, 5, 12, 20, 30), (0, 2))
+KNOWN = sized(200, 10)  # films that may be asked about without knowing whether they were rated
+LEAST = sized(40, 6)  # ratings of a person
+POLICIES = "random", "nearest to one half", "least known", "information", "top", "the same for all", "familiar"
+
+
+class World:
+    """A model of all people but some, and these."""
+
+    def __init__(self, seed: int, exposure: bool) -> None:
+        ratings = bench.ratings("ml-1m").to_pandas()
+        count = ratings.groupby("user")["item"].size()
+        people = np.random.default_rng(seed).permutation(count.index[count >= LEAST])[:PEOPLE]
+        held = ratings["user"].isin(people)
+        train = rather.Comparisons.from_ratings(ratings[~held])
+        self.model = rather.AltSVM(exposure=exposure, seed=seed).fit(train)
+        self.model.sureness(*(ids[:1] for ids in (self.model.users_, self.model.items_, self.model.items_)))
+        ratings = ratings[held & ratings["item"].isin(self.model.items_)]
+        self.people = [self.halves(rows, seed) for _, rows in ratings.groupby("user")]
+        self.popular = self.model.items_[np.argsort(-self.model._crowd().count, kind="stable")]
+        self.seed = seed
+
+    def halves(self, rows: Any, seed: int) -> tuple[dict[Any, float], Any, Any]:
+        order = np.random.default_rng([seed, len(rows)]).permutation(len(rows))
+        ask, test = order[: len(rows) // 2], order[len(rows) // 2 :]
+        items, stars = rows["item"].to_numpy(), rows["rating"].to_numpy()
+        return dict(zip(items[ask].tolist(), stars[ask].tolist(), strict=True)), items[test], stars[test]
+
+
+def interview(world: World, person: int, policy: str, setting: str) -> list[tuple[float, float]]:
+    """(accuracy, NDCG@10) on the test films after so many questions."""
+    rated, test, stars = world.people[person]
+    rng = np.random.default_rng([world.seed, person])
+    tested = set(test.tolist())
+    films = [*rated] if setting == "rated" else [i for i in world.popular.tolist() if i not in tested][:KNOWN]
+    asked = Asking(world.model, films, rated if setting == "rated" else None, policy, rng)
+    out, n = [], 0
+    for until in AT:
+        while n < until:
+            question = asked.question(n)
+            n += 1
+            if question is not None:
+                asked.answer(*question, rated)
+        out.append(judged(asked.person.belief.expected(world.model._item_codes(test)), stars))
+    return out
+
+
+class Asking:
+    """One person, question by question."""
+
+    def __init__(self, model: Any, films: list[Any], stars: Any, policy: str, rng: np.random.Generator) -> None:
+        self.model, self.films, self.stars, self.policy, self.rng = model, films, stars, policy, rng
+        self.answers: list[Any] = []
+        self.gone: set[Any] = set()  # not seen
+        self.done: set[frozenset[Any]] = set()
+        self.person = model.fold_in([], asked=True)
+        self.list = []
+        if policy == "the same for all":
+            sheet = rather.questionnaire(model, min(max(AT), len(films) // 2), films)
+            self.list = list(zip(sheet["left"].tolist(), sheet["right"].tolist(), strict=True))
+
+    def question(self, n: int) -> tuple[Any, Any] | None:
+        if self.list:
+            return self.list[n] if n < len(self.list) else None
+        films = [film for film in self.films if film not in self.gone]
+        if len(films) < 2:
+            return None
+        codes = np.sort(self.model._item_codes(films))
+        left, right = np.triu_indices(len(codes), 1)
+        ids = self.model.items_[codes]
+        named = zip(ids[left].tolist(), ids[right].tolist(), strict=True)
+        free = np.array([frozenset(pair) not in self.done for pair in named])
+        if self.stars is not None:  # only those that can be decided
+            mine = np.array([self.stars[i] for i in ids.tolist()])
+            free &= mine[left] != mine[right]
+        at = np.flatnonzero(free)
+        if not len(at):
+            return None
+        if self.policy == "random":
+            best = int(self.rng.choice(at))
+        else:
+            best = int(at[np.argmax(self.value(codes)[left[at], right[at]])])
+        return ids[left[best]].item(), ids[right[best]].item()
+
+    def value(self, codes: Any) -> Any:
+        from rather.asking import _values
+
+        belief = self.person.belief
+        if self.policy in ("information", "top"):
+            return _values(belief, codes, "everything" if self.policy == "information" else "top")[0]
+        value, m, v, _ = _values(belief, codes, "everything")
+        if self.policy == "familiar":
+            met = self.model._crowd().count[codes]
+            return value * met[:, None] * met
+        return v if self.policy == "least known" else -np.abs(m[:, None] - m)
+
+    def answer(self, a: Any, b: Any, rated: dict[Any, float]) -> None:
+        self.done.add(frozenset((a, b)))
+        unseen = [item for item in (a, b) if item not in rated]
+        if unseen:
+            self.gone.update(unseen)
+            return
+        x, y = rated[a], rated[b]
+        self.answers.append((a, b, "tie") if x == y else (a, b) if x > y else (b, a))
+        self.person = self.model.fold_in(self.answers, asked=True)
+
+
+def judged(score: Any, stars: Any) -> tuple[float, float]:
+    better = stars[:, None] > stars
+    right = (score[:, None] > score)[better].mean() if better.any() else np.nan
+    gain, places = 2.0**stars - 1, 1 / np.log2(np.arange(2, 12))
+    got, best = (gain[np.argsort(-by, kind="stable")[:10]] @ places[: min(len(gain), 10)] for by in (score, gain))
+    return float(right), float(got / best)
+
+
+def one_world(task: tuple[int, bool, str]) -> list[dict[str, Any]]:
+    seed, exposure, setting = task
+    world = World(seed, exposure)
+    rows = []
+    for policy in POLICIES[: -1 if setting == "rated" else None]:
+        every = np.array([interview(world, n, policy, setting) for n in range(len(world.people))])
+        rows.append({"setting": setting, "exposure": exposure, "policy": policy, "seed": seed, "values": every})
+    print(f"seed {seed}, {setting}, exposure {exposure} done", flush=True)
+    return rows
+
+
+def saved(seeds: int, jobs: int, exposures: tuple[bool, ...]) -> Iterator[dict[str, Any]]:
+    held: dict[tuple[Any, ...], list[Any]] = {}
+    with ProcessPoolExecutor(jobs) as pool:
+        for rows in pool.map(one_world, product(range(seeds), exposures, ("rated", "open"))):
+            for row in rows:
+                held.setdefault((row["setting"], row["exposure"], row["policy"]), []).append(row["values"])
+    for (setting, exposure, policy), parts in held.items():
+        values = np.concatenate(parts)
+        rng = np.random.default_rng(0)
+        drawn = np.stack([np.nanmean(values[rng.integers(0, len(values), len(values))], axis=0) for _ in range(500)])
+        low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
+        mean = np.nanmean(values, axis=0)
+        for n, at in enumerate(AT):
+            made = {"setting": setting, "exposure": exposure, "policy": policy, "questions": at, "people": len(values)}
+            for k, name in enumerate(("accuracy", "NDCG@10")):
+                made |= {name: mean[n, k], f"{name} low": low[n, k], f"{name} high": high[n, k]}
+            yield made
+
+
+def picture(rows: list[dict[str, Any]]) -> None:
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    settings = sorted({(row["setting"], row["exposure"]) for row in rows}, key=lambda s: (s[1], s[0] != "rated"))
+    figure, axes = plt.subplots(2, len(settings), figsize=(5.2 * len(settings), 7), layout="constrained", squeeze=False)
+    colours = dict(
+        zip(POLICIES, ("#4c566a", "#8fbcbb", "#b48ead", "#bf616a", "#d08770", "#a3be8c", "#5e81ac"), strict=True)
+    )
+    for column, (setting, exposure) in enumerate(settings):
+        for row, name in enumerate(("accuracy", "NDCG@10")):
+            ax = axes[row, column]
+            for policy in POLICIES:
+                mine = [r for r in rows if (r["setting"], r["exposure"], r["policy"]) == (setting, exposure, policy)]
+                if not mine:
+                    continue
+                x, y = ([r[key] for r in mine] for key in ("questions", name))
+                ax.plot(x, y, "o-", color=colours[policy], label=policy, markersize=3)
+                band = ([r[f"{name} {end}"] for r in mine] for end in ("low", "high"))
+                ax.fill_between(x, *band, color=colours[policy], alpha=0.12, linewidth=0)
+            ax.set_xlabel("questions")
+            ax.set_ylabel(name)
+            what = "films they have rated" if setting == "rated" else "any well-known film"
+            ax.set_title(what + (", with exposure" if exposure else ""))
+    axes[0, -1].legend(frameon=False, fontsize=8)
+    folder = bench.RESULTS if smoke.ON else Path(__file__).parents[1] / "docs" / "pictures"
+    figure.savefig(folder / "asking.svg")
+    print(f"-> {folder.name}/asking.svg")
+
+
+def timed() -> Iterator[dict[str, Any]]:
+    for n_items in sized((400, 4_000, 100_000), (20,)):
+        world = rather.simulate(sized(3000, 20), n_items, rank=5, per_user=sized(60, 5), seed=0)
+        model = rather.AltSVM(rank=sized(64, 2), reg="cv").fit(world.comparisons)
+        began = time.perf_counter()
+        rather.next_question(model)
+        first = time.perf_counter() - began
+        answers: list[Any] = []
+        seconds: dict[str, list[float]] = {"question": [], "top": [], "list": [], "belief": []}
+        for _ in range(sized(50, 3)):
+            person = model.fold_in(answers, asked=True)
+            began = time.perf_counter()
+            _ = person.belief
+            known = time.perf_counter()
+            question = rather.next_question(model, person)
+            asked = time.perf_counter()
+            rather.next_question(model, person, aim="top")
+            top = time.perf_counter()
+            person.rank(interval=0.9)
+            ranked = time.perf_counter()
+            for name, span in zip(seconds, (asked - known, top - asked, ranked - top, known - began), strict=True):
+                seconds[name].append(span)
+            answers.append((question.left, question.right))
+        yield {
+            "items": len(model.items_), "rank": model.rank_, "first, which learns how sure to be": first,
+            **{f"{name}, ms": 1e3 * float(np.median(spans[-10:])) for name, spans in seconds.items()},
+        }  # fmt: skip
+
+
+def main() -> None:
+    parser = bench.parser(__doc__)
+    parser.add_argument("suite", choices=("saved", "time"), nargs="?", help="(both)")
+    parser.add_argument("--seeds", type=int, default=sized(5, 1))
+    parser.add_argument("--jobs", type=int, default=sized(2, 1))
+    parser.add_argument("--exposure", choices=("no", "yes", "both"), default="both")
+    options = parser.parse_args()
+    if options.suite in (None, "saved"):
+        exposures = {"no": (False,), "yes": (True,), "both": (False, True)}[options.exposure]
+        rows = list(saved(options.seeds, options.jobs, exposures))
+        bench.report("asking-saved", rows)
+        picture(rows)
+    if options.suite in (None, "time"):
+        bench.report("asking-time", list(timed()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,289 @@
+"""How sure: what answers say of a person, intervals that hold what they say, files, newcomers, everybody."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import rather
+from rather import AltSVM, Comparisons, Convex, Global, InputError
+from rather.models.places import groups, ranked
+from rather.solving.variational import given_answers, margins_given, nothing_said
+
+
+def club(n_users=150, n_items=30, per_user=25, seed=0):
+    """Votes, and what items are truly worth to people, in log-odds."""
+    rng = np.random.default_rng(seed)
+    truth = 1.5 * rng.standard_normal((n_users, 2)) @ rng.standard_normal((2, n_items)) / np.sqrt(2)
+    truth += 0.8 * rng.standard_normal(n_items)
+    user = np.repeat(np.arange(n_users), per_user)
+    a, b = rng.integers(0, n_items, (2, len(user)))
+    b = np.where(a == b, (b + 1) % n_items, b)
+    won = rng.random(len(user)) < expit(truth[user, a] - truth[user, b])
+    votes = {"user": user, "winner": np.where(won, a, b), "loser": np.where(won, b, a)}
+    return Comparisons.from_frame(votes), truth
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    votes, truth = club()
+    return AltSVM().fit(votes), truth
+
+
+# -- what answers say -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("x", "c", "m"), [(1.0, 0.3, 1), (2.0, -1.0, 3), (0.5, 0.0, 10)])
+def test_one_number_by_quadrature(x, c, m):
+    """Of a single number with m equal answers, the mean and the variance are about those of the exact posterior."""
+    w = np.linspace(-10, 10, 20001)
+    p = np.exp(-0.5 * w**2 - m * np.logaddexp(0, -(x * w + c)))
+    mean = (w * p).sum() / p.sum()
+    variance = ((w - mean) ** 2 * p).sum() / p.sum()
+    made = given_answers(np.array([[x]]), np.array([c]), np.array([float(m)]))
+    assert made.mean[0] == pytest.approx(mean, abs=0.1)
+    assert made.variances(np.ones((1, 1)))[0] == pytest.approx(variance, rel=0.25)
+
+
+def test_the_span_of_the_answers_is_enough():
+    """Fewer answers than numbers, as many and more; in terms of vectors and of margins: all the same."""
+    rng = np.random.default_rng(0)
+    for n, size in ((4, 9), (9, 9), (20, 5)):
+        X, c, m = rng.standard_normal((n, size)), rng.standard_normal(n), rng.random(n) + 0.5
+        wide = given_answers(np.hstack((X, np.zeros((n, 30)))), c, m)
+        plain = given_answers(X, c, m)
+        assert wide.mean[:size] == pytest.approx(plain.mean, abs=1e-3) and not wide.mean[size:].any()
+        Q = rng.standard_normal((6, size))
+        assert wide.variances(np.hstack((Q, np.zeros((6, 30))))) == pytest.approx(plain.variances(Q), rel=1e-3)
+        K = np.stack((X @ X.T, np.zeros((n, n))))
+        a, A, _ = margins_given(K, np.stack((c, c)), np.stack((m, np.zeros(n))))
+        k = Q @ X.T
+        assert k @ a[0] == pytest.approx(Q @ plain.mean, abs=0.02)
+        less = np.einsum("qn,nk,qk->q", k, A[0], k)
+        assert (Q * Q).sum(axis=1) - less == pytest.approx(plain.variances(Q), rel=0.02)
+        assert not a[1].any() and not A[1].any()  # who said nothing
+
+
+def test_draws_have_the_moments():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((3, 5))
+    made = given_answers(X, np.zeros(3), np.ones(3))
+    draws = made.draws(200_000, rng)
+    assert draws.mean(axis=0) == pytest.approx(made.mean, abs=0.02)
+    assert np.cov(draws.T) == pytest.approx(made.covariances(np.eye(5), np.eye(5)), abs=0.02)
+    assert nothing_said(5).covariances(np.eye(5), np.eye(5)) == pytest.approx(np.eye(5))
+
+
+def test_an_expected_answer_still_tells_something():
+    """Where the curvature at the likeliest vector is next to nothing, the variance falls all the same."""
+    x = np.array([[6.0]])
+    assert given_answers(x, np.zeros(1), np.ones(1)).variances(np.ones((1, 1)))[0] < 0.6
+
+
+# -- rankings ---------------------------------------------------------------------------------------------------------
+
+
+def test_places_of_draws():
+    draws = np.array([[3.0, 2.0, 1.0, 0.0], [3.0, 1.0, 2.0, 0.0]] * 50)
+    found = ranked(draws, 0.9, 2)
+    assert found["order"][0] == 0 and found["order"][-1] == 3
+    assert found["best"].tolist() == [1, 2, 2, 4] and found["worst"].tolist() == [1, 3, 3, 4]
+    assert found["top"].tolist() == [1.0, 0.5, 0.5, 0.0]
+    assert groups(draws, 0.9).tolist() == [1, 2, 2, 3]
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say(fitted):
+    model, truth = fitted
+    held = {level: [] for level in (0.5, 0.9)}
+    pairs = {level: [] for level in held}
+    rng = np.random.default_rng(0)
+    for user in range(0, 150, 2):
+        right = (-truth[user]).argsort().argsort() + 1
+        a, b = rng.integers(0, 30, (2, 10))
+        a, b = a[a != b], b[a != b]
+        for level in held:
+            table = model.rank(user, interval=level)
+            at = right[table["item"]]
+            held[level].extend((table["best"] <= at) & (at <= table["worst"]))
+            sure, p = model.sureness(user, a, b, interval=level), expit(truth[user, a] - truth[user, b])
+            pairs[level].extend((sure["low"] <= p) & (p <= sure["high"]))
+    for level in held:
+        assert np.mean(held[level]) == pytest.approx(level, abs=0.08)
+        assert np.mean(pairs[level]) == pytest.approx(level, abs=0.08)
+
+
+def test_what_is_known_predicts_at_least_as_well_as_the_slope(fitted):
+    model, truth = fitted
+    rng = np.random.default_rng(3)
+    user, a, b = rng.integers(0, 150, 4000), *rng.integers(0, 30, (2, 4000))
+    user, a, b = user[a != b], a[a != b], b[a != b]
+    won = rng.random(len(user)) < expit(truth[user, a] - truth[user, b])
+    w, x = np.where(won, a, b), np.where(won, b, a)
+    losses = [-np.log(p).mean() for p in (model.sureness(user, w, x)["probability"], model.probability(user, w, x))]
+    assert losses[0] < losses[1] + 0.005
+    turned = model.sureness(user[:50], x[:50], w[:50])
+    assert turned["probability"] == pytest.approx(
+        1 - model.sureness(user[:50], w[:50], x[:50])["probability"], abs=1e-5
+    )
+
+
+def test_more_answers_are_surer(fitted):
+    model, truth = fitted
+    order = np.argsort(-truth[3])
+    answers = [(int(order[n]), int(order[n + 12])) for n in range(12)]
+    widths = []
+    for n in (0, 4, 12):
+        table = model.fold_in(answers[:n]).rank(interval=0.8)
+        assert (table["best"] <= table["worst"]).all() and sorted(table["item"]) == list(range(30))
+        widths.append((table["worst"] - table["best"]).mean())
+    assert widths[0] > widths[1] > widths[2]
+    tied = model.fold_in([(*answers[0], "tie")]).sureness(*answers[0])["probability"][0]
+    said = model.fold_in(answers[:1]).sureness(*answers[0])["probability"][0]
+    unsaid = model.fold_in([]).sureness(*answers[0])["probability"][0]
+    assert abs(tied - 0.5) < abs(unsaid - 0.5) and said > max(unsaid, tied)
+
+
+def test_everybodys_ranking_is_as_sure_as_people_are_many():
+    widths = []
+    for n in (40, 640):
+        votes, truth = club(n_users=n, per_user=10, seed=5)
+        for model in (AltSVM().fit(votes), Global(loss="logistic").fit(votes)):
+            table = model.rank(interval=0.9)
+            right = ((-truth.mean(axis=0)).argsort().argsort() + 1)[table["item"]]
+            assert ((table["best"] <= right) & (right <= table["worst"])).mean() > 0.7
+            widths.append((table["worst"] - table["best"]).mean())
+    assert widths[2] < widths[0] and widths[3] < widths[1]
+
+
+def test_one_persons_many_answers_are_no_crowd():
+    """Everybody's intervals go by people, not by answers: the same votes by a few are less sure than by many."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 10, 4000)
+    b = (a + rng.integers(1, 10, 4000)) % 10
+    taste = 2 * rng.standard_normal(10) + rng.standard_normal((400, 10))
+    made = []
+    for n in (8, 400):
+        user = np.arange(4000) % n
+        won = taste[user, a] > taste[user, b]
+        votes = {"user": user, "winner": np.where(won, a, b), "loser": np.where(won, b, a)}
+        table = Global(loss="logistic").fit(Comparisons.from_frame(votes)).rank(interval=0.9)
+        made.append((table["worst"] - table["best"]).mean())
+    assert made[0] > 1.5 * made[1]
+
+
+def test_differences(fitted):
+    model, truth = fitted
+    apart = model.difference(7, interval=0.9)
+    centred = truth - truth.mean(axis=1, keepdims=True)
+    real = (centred[7] - centred.mean(axis=0))[apart["item"]]
+    assert np.corrcoef(apart["difference"], real)[0, 1] > 0.7
+    assert ((apart["low"] <= apart["difference"]) & (apart["difference"] <= apart["high"])).all()
+    assert (np.diff(apart["sure"]) <= 1e-9).all()
+    both = model.difference(7, 8)
+    turned = model.difference(8, 7)
+    one = dict(zip(both["item"].tolist(), both["difference"].tolist(), strict=True))
+    other = dict(zip(turned["item"].tolist(), turned["difference"].tolist(), strict=True))
+    assert all(one[j] == pytest.approx(-other[j], abs=0.15) for j in one)
+    person = model.fold_in([(0, 1), (2, 3)])
+    assert len(person.difference()) == 30 and len(person.difference(model.fold_in([(1, 0)]), items=[0, 1, 2])) == 3
+
+
+# -- states and files -------------------------------------------------------------------------------------------------
+
+
+def test_files_keep_it(fitted, tmp_path):
+    model, _ = fitted
+    answers = [(0, 1), (5, 6), (7, 2)]
+    expected = model.fold_in(answers).rank(interval=0.9)
+    model.save(tmp_path / "a.rather")
+    loaded = rather.load(tmp_path / "a.rather")
+    assert loaded.fold_in(answers).rank(interval=0.9)["worst"].tolist() == expected["worst"].tolist()
+    with pytest.raises(InputError, match="comparisons=True"):
+        loaded.rank(3, interval=0.9)
+    with pytest.raises(InputError, match="comparisons=True"):
+        loaded.rank(interval=0.9)
+    model.save(tmp_path / "b.rather", comparisons=True)
+    again = rather.load(tmp_path / "b.rather")
+    assert again.rank(3, interval=0.9)["best"].tolist() == model.rank(3, interval=0.9)["best"].tolist()
+    fresh = AltSVM().fit(club(30, 10, 8)[0])
+    fresh.save(tmp_path / "c.rather")
+    with pytest.raises(InputError, match="saved before"):
+        rather.load(tmp_path / "c.rather").fold_in([(0, 1)]).rank(interval=0.9)
+
+
+def test_newcomers_at_once_are_newcomers_one_by_one(fitted):
+    model, _ = fitted
+    many = model.fold_in_many({"user": ["x", "x", "y"], "winner": [0, 5, 3], "loser": [1, 6, 9]})
+    for name, answers in (("x", [(0, 1), (5, 6)]), ("y", [(3, 9)])):
+        one, other = many.rank(name, interval=0.9), model.fold_in(answers).rank(interval=0.9)
+        assert one["item"].tolist() == other["item"].tolist() and one["worst"].tolist() == other["worst"].tolist()
+
+
+def test_updates_and_new_items_keep_it(fitted):
+    votes, _ = club(60, 12, 15)
+    model = AltSVM().fit(votes)
+    model.rank(0, interval=0.9)
+    more = Comparisons.from_frame({"user": [0, 99, 99], "winner": [1, 2, 50], "loser": [3, 4, 2]})
+    model.add_items(Comparisons.from_frame({"user": [0], "winner": [50], "loser": [3]}))
+    table = model.rank(0, interval=0.9)
+    assert 50 in table["item"].tolist()
+    wide = table["worst"] - table["best"]
+    assert wide[table["item"].tolist().index(50)] >= np.median(wide)  # of which hardly anything is known
+    updated = AltSVM().fit(votes)
+    updated.rank(0, interval=0.9)
+    found = updated._sure.sureness
+    updated.update(more)
+    assert updated._sure.sureness == found and len(updated.rank(99, interval=0.5)) == 13
+
+
+def test_the_same_bits(fitted):
+    votes, _ = club(60, 12, 15)
+    tables = [AltSVM(n_threads=n).fit(votes).rank(4, interval=0.9) for n in (1, 3)]
+    assert tables[0]["score"].tolist() == tables[1]["score"].tolist()
+    assert tables[0]["worst"].tolist() == tables[1]["worst"].tolist()
+
+
+def test_ratings_clicks_exposure_and_features_too():
+    rng = np.random.default_rng(0)
+    user, item = (x.ravel() for x in np.meshgrid(np.arange(60), np.arange(20), indexing="ij"))
+    seen = rng.random(len(user)) < 0.5
+    table = {"user": user[seen], "item": item[seen], "rating": rng.integers(1, 6, int(seen.sum()))}
+    people = {"user": np.arange(60), "age": rng.standard_normal(60)}
+    for model in (
+        AltSVM(exposure=True).fit(Comparisons.from_ratings(table), user_features=people),
+        AltSVM().fit(Comparisons.from_clicks({name: table[name] for name in ("user", "item")}, seed=0)),
+        Convex(max_iter=5).fit(Comparisons.from_ratings(table)),
+    ):
+        assert len(model.rank(5, interval=0.9)) == 20
+        for asked in (True, False):
+            assert len(model.fold_in([(0, 1)], asked=asked).rank(interval=0.9, top=3)) == 20
+
+
+def test_what_is_put_before_someone_is_not_their_choice():
+    """With exposure, items that were handed out do not say who likes to meet them."""
+    rng = np.random.default_rng(1)
+    kind = np.arange(40) % 2
+    rows = [(u, j, rng.integers(1, 6)) for u in range(80) for j in range(40) if kind[j] == u % 2 or rng.random() < 0.1]
+    table = dict(zip(("user", "item", "rating"), zip(*rows, strict=True), strict=True))
+    model = AltSVM(exposure=True).fit(Comparisons.from_ratings(table))
+    chosen, asked, nothing = (
+        model.fold_in(*given) for given in (([(0, 2, "tie")], None, False), ([(0, 2, "tie")], None, True), ([],))
+    )
+    far = [np.abs(one.score(range(40)) - nothing.score(range(40))).max() for one in (chosen, asked)]
+    assert far[1] < far[0]
+
+
+def test_what_does_not_fit_is_said(fitted):
+    model, _ = fitted
+    for wrong in (0, 1, -0.5, "much", True):
+        with pytest.raises(InputError, match="interval"):
+            model.rank(0, interval=wrong)
+    with pytest.raises(InputError, match="top is told with an interval"):
+        model.rank(0, top=3)
+    with pytest.raises(InputError, match="top"):
+        model.rank(0, interval=0.9, top=31)
+    with pytest.raises(InputError, match="asked"):
+        model.fold_in([], asked=1)
+    rng = np.random.default_rng(0)
+    once = AltSVM().fit(Comparisons.from_embeddings(np.arange(40) % 5, *rng.standard_normal((2, 40, 4))))
+    with pytest.raises(InputError, match="occur once"):
+        once.rank(0, interval=0.9)
