@@ -10,7 +10,8 @@ tested; whoever has not rated one has not seen it, equal stars cannot be decided
 are ranked by what is known of them (``Person.belief``), so that only the questions differ. Policies: any pair, the pair
 nearest to one half, the pair whose difference is least known, the most information (``next_question``), the same aimed
 at the top, a list that is the same for everybody (``questionnaire``) and, where it is not known what was rated, most
-information of films that many know (``familiar=True``). Bands are 90 % intervals, by drawing people anew. Without exposure, which handed-out films would not tell of, and with it.
+information of films that many know (``familiar=True``). Bands are 90 % intervals, by drawing people anew.
+Without exposure, which handed-out films would not tell of, and with it.
 """
 
 from __future__ import annotations

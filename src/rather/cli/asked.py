@@ -9,7 +9,7 @@ from ..data import frames
 from ..data.ids import as_ids
 from ..errors import InputError
 from ..estimators import ESTIMATORS
-from ..models.newcomers import check_answers
+from ..models.answers import check_answers
 from .ids import as_text, is_text, of_one_kind, typed
 from .inputs import add_csv, read_table, shown
 from .roles import candidates, the_column

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..data import frames
 from ..data.comparisons import Comparisons
-from ..data.ids import Codes, Vocabulary, quoted
+from ..data.ids import Codes, Vocabulary, as_ids, factorize, quoted
 from ..data.source import Source
 from ..errors import InputError
 
@@ -90,3 +90,16 @@ def about_items(comparisons: Comparisons, items: Vocabulary, popularity: Any) ->
 def column_of(role: str, names: Mapping[str, str], present: list[str]) -> str:
     own = names.get(role, role)
     return own if own in present else role
+
+
+def is_answer(given: Sequence[Any]) -> bool:
+    return len(given) == 2 or (len(given) == 3 and isinstance(given[2], str) and given[2] == "tie")
+
+
+def check_answers(table: Any, what: str, user: str | None) -> None:
+    """Refuse a table of more than one person's answers; ``user`` is its column of users, if it has one."""
+    present = frames.names_in(table)
+    if user in present:
+        ids = as_ids(frames.columns(table, {"user": user})["user"], f"the user (column {user!r})")
+        if (n := len(factorize([ids], "user")[0])) > 1:
+            raise InputError(f"{what} has answers of {n:,} users (column {user!r}); give one person's alone")

@@ -12,7 +12,7 @@ import numpy as np
 from ..data import frames
 from ..data.comparisons import Comparisons
 from ..data.embedded import Embedded
-from ..data.ids import Codes, as_ids, factorize
+from ..data.ids import Codes
 from ..data.rows import Pairs, halved, is_tied, whole_ties
 from ..data.source import Source
 from ..data.votes import Votes
@@ -25,7 +25,17 @@ from ..solving.exposure import Exposure, people_features
 from ..solving.growth import Coefficients
 from ..solving.problem import Problem
 from ..solving.scales import Scales, UserRule
-from .answers import about_items, column_of, is_rated, is_table, of_people, ratings_of_one, votes_of_one
+from .answers import (
+    about_items,
+    check_answers,
+    column_of,
+    is_answer,
+    is_rated,
+    is_table,
+    of_people,
+    ratings_of_one,
+    votes_of_one,
+)
 from .belief import Belief
 from .calibration import Slope
 from .crowd import Answers, Found
@@ -36,7 +46,7 @@ from .features import Learned, means
 from .interest import LEAST, Interest
 from .person import Person
 from .state import of_one_moment
-from .sure import Sure
+from .sure import Sure, of_things
 
 PRIOR = "exposure_parts", "exposure_coefficients"
 
@@ -185,7 +195,7 @@ class FoldInModel(Describing, Sure):
             U = over._solve_newcomers(source, np.arange(comparisons.n_items, dtype=np.int32), n_threads, known)
             pairs = comparisons.pairs()
             chosen: list[Any] = list(zip(pairs.winner.tolist(), pairs.loser.tolist(), strict=True))
-            return Person(self, U, chosen, np.empty(0, np.int32), lambda: None, nothing_to_tell)
+            return Person(self, U, chosen, np.empty(0, np.int32), lambda: None, of_things)
         rated = comparisons.ratings
         if rated is not None:
             answers: list[Any] = list(zip(comparisons.items[rated.item].tolist(), rated.rating.tolist(), strict=True))
@@ -378,23 +388,6 @@ class FoldInModel(Describing, Sure):
             and 0 <= rule.power <= 2
             and 1 <= rule.typical < np.inf
         )
-
-
-def nothing_to_tell() -> Any:
-    raise InputError("intervals are of items that people meet again; of things that occur once there are none")
-
-
-def is_answer(given: Sequence[Any]) -> bool:
-    return len(given) == 2 or (len(given) == 3 and isinstance(given[2], str) and given[2] == "tie")
-
-
-def check_answers(table: Any, what: str, user: str | None) -> None:
-    """Refuse a table of more than one person's answers; ``user`` is its column of users, if it has one."""
-    present = frames.names_in(table)
-    if user in present:
-        ids = as_ids(frames.columns(table, {"user": user})["user"], f"the user (column {user!r})")
-        if (n := len(factorize([ids], "user")[0])) > 1:
-            raise InputError(f"{what} has answers of {n:,} users (column {user!r}); give one person's alone")
 
 
 def solve_users(problem: Problem) -> None:

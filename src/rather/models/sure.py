@@ -198,7 +198,7 @@ class Sure(Swayed):
                 "fitted to; fit it again, ask it for rank(user, interval=0.9), and save it then"
             )
         if isinstance(comparisons.source, Embedded):
-            raise InputError("intervals are of items that people meet again; of things that occur once there are none")
+            of_things()
         known = self._sure.sureness
         if known is None:
             known = found(self._calibrated(), comparisons)
@@ -232,6 +232,10 @@ class Sure(Swayed):
             crowd = Crowd.restored(tensors, about["sureness"], self.rank_, len(self.items_))
             self._sure = Found(crowd.sureness, crowd)
         return True
+
+
+def of_things() -> Any:
+    raise InputError("intervals are of items that people meet again; of things that occur once there are none")
 
 
 def with_more_items(sure: Found, spread_out: Any) -> Found:
