@@ -287,3 +287,17 @@ def test_what_does_not_fit_is_said(fitted):
     once = AltSVM().fit(Comparisons.from_embeddings(np.arange(40) % 5, *rng.standard_normal((2, 40, 4))))
     with pytest.raises(InputError, match="occur once"):
         once.rank(0, interval=0.9)
+
+
+def test_what_sways_people_is_known():
+    world = rather.simulate(100, 12, rank=1, per_user=40, side=1.0, seed=0)
+    model = AltSVM().fit(world.comparisons)
+    a, b = model.items_[:2]
+    left, plain, right = (
+        model.sureness("user 3", a, b, side=side)["probability"][0] for side in ("left", None, "right")
+    )
+    assert left > plain > right
+    person = model.fold_in([(a, b)])
+    assert person.sureness(a, b, side="left")["probability"][0] > person.sureness(a, b)["probability"][0]
+    with pytest.raises(InputError, match="one user at a time"):
+        model.difference(["user 3", "user 4"])

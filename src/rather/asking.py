@@ -103,7 +103,7 @@ def next_question(
     number("explore", explore, at_least=0.0, at_most=1.0)
     number("among", among, at_least=1, integer=True)
     number("seed", seed, at_least=0, integer=True)
-    now, belief, asked = _known(model, person)
+    now, belief, asked = known_of(model, person)
     items = _candidates(now, candidates, unknown)
     rng = np.random.default_rng([int(seed), len(asked)])
     value, m, v, information = _values(belief, items, aim)
@@ -137,7 +137,7 @@ def questionnaire(model: Any, n: int, candidates: Any = None, each: int = 2) -> 
     """
     number("n", n, at_least=1, integer=True)
     number("each", each, at_least=1, integer=True)
-    now, belief, _ = _known(model, None)
+    now, belief, _ = known_of(model, None)
     items = _candidates(now, candidates, ())
     m, C, _ = _worth(belief, items)
     own = belief.noise[items]
@@ -174,7 +174,7 @@ def settled(model: Any, person: Any = None, top: int = 3, sure: float = 0.8, mos
     """
     number("sure", sure, above=0.0, below=1.0)
     number("most", most, at_least=1, integer=True)
-    now, belief, _ = _known(model, person)
+    now, belief, _ = known_of(model, person)
     number("top", top, at_least=1, at_most=len(now.items_), integer=True)
     items = _contenders(belief, np.arange(len(now.items_), dtype=np.int32), max(CONTENDERS, 2 * top))
     m, C, _ = _worth(belief, items)
@@ -203,7 +203,7 @@ def settled(model: Any, person: Any = None, top: int = 3, sure: float = 0.8, mos
 # -- what is known ----------------------------------------------------------------------------------------------------
 
 
-def _known(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]]]:
+def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]]]:
     """The model of one moment, what is known of the person, and the pairs of codes that they have answered."""
     if isinstance(person, Person):
         now = person.model

@@ -1,14 +1,29 @@
-"""Pictures of what a model learned, with matplotlib: ``pip install 'rather[plot]'``."""
+"""Pictures of what a model learned and how well, with matplotlib: ``pip install 'rather[plot]'``."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
+from .asking import known_of
+from .data.comparisons import Comparisons
 from .errors import InputError, number
+from .judging.metrics import pairwise_accuracy
+from .models.estimator import Estimator
+from .models.model import Model
+from .models.person import Person
+from .rivals.global_ranking import Global
 
-CROWD, OWN, SPREAD = "#4c566a", "#d08770", "#d8dee9"
+CROWD, OWN, SPREAD = "#4c566a", "#d08770", "#d8dee9"  # dark, middle and light in print as well
+BAND, PALE = "#eceff4", "#b3bccb"
+SURE = 0.9  # of ellipses and error bars
+LABELS, DOTS = 25, 2000  # items and people on a map, at most
+ASKED = 100_000  # of the pairs that test ratings imply
+BINS = 10
+SPOTS = (1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)  # of labels, beside points
 
 
 def tastes(model: Any, user: Any = None, top: int = 20, ax: Any = None) -> Any:
@@ -46,11 +61,325 @@ def tastes(model: Any, user: Any = None, top: int = 20, ax: Any = None) -> Any:
     return ax
 
 
-def _axes(ax: Any, height: float) -> Any:
+def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 20, ax: Any = None) -> Any:
+    """Items from the best down, each at its place, with the places between which it is.
+
+    Items of a band cannot be told apart from its first one: see ``group`` of :meth:`AltSVM.rank`. Returns the axes.
+
+    Parameters
+    ----------
+    model : fitted model that knows how sure it is, or Person
+    user : id, optional
+        Everybody by default. A Person needs none.
+    interval : float
+        Between 0 and 1: how probable it is that an item is between its places.
+    top : int
+        How many items, at most.
+    ax : axes of matplotlib, optional
+    """
+    number("interval", interval, above=0.0, below=1.0)
+    number("top", top, at_least=1, integer=True)
+    if isinstance(model, Person):
+        if user is not None:
+            raise InputError(f"user is {user!r}, but a Person is somebody already; leave it out")
+        table, who = model.rank(interval=interval), "newcomer"
+    elif not hasattr(model, "sureness"):
+        raise InputError(f"{type(model).__name__} does not know how sure it is of places; use AltSVM, Convex or Global")
+    else:
+        table = model.rank(interval=interval) if user is None else model.rank(user, interval=interval)
+        who = "everybody" if user is None else f"user {user}"
+    items, shown = _first(table), min(int(top), len(table))
+    ax = _axes(ax, height=1.0 + 0.24 * shown)
+    at, group = np.arange(shown)[::-1], table["group"][:shown]
+    for band in np.unique(group[group % 2 == 1]):
+        rows = at[group == band]
+        ax.axhspan(rows.min() - 0.5, rows.max() + 0.5, color=BAND, linewidth=0, zorder=0)
+    ax.hlines(at, table["best"][:shown], table["worst"][:shown], color=CROWD, linewidth=1.5)
+    ax.plot(table["rank"][:shown], at, "o", color=CROWD, markersize=5)
+    ax.set_yticks(at, [f"{items[n]}  {n + 1}" for n in range(shown)])
+    ax.set_ylim(-0.5, shown - 0.5)
+    ax.set_xlim(0.4, float(table["worst"][:shown].max()) + 0.6)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlabel(f"place among {len(table):,}, {_percent(interval)} interval\nin a band: not told from its first")
+    ax.set_title(who)
+    return _plain(ax)
+
+
+def person(person: Person, top: int = 15, interval: float = 0.9, ax: Any = None) -> Any:
+    """Me against the crowd: the items that differ most surely from what they are worth to the typical person.
+
+    From those worth more down to those worth less, in log-odds, with intervals. Where an interval holds 0 nothing can
+    be told yet: these are pale. Returns the axes.
+
+    Parameters
+    ----------
+    person : Person
+        Of ``model.fold_in(answers)``.
+    top : int
+        How many items, at most: those of which most is sure.
+    interval : float
+        Between 0 and 1: how probable it is that a difference is within its interval.
+    ax : axes of matplotlib, optional
+    """
+    if not isinstance(person, Person):
+        raise InputError(f"person is of type {type(person).__name__}; it must be a Person, of model.fold_in(answers)")
+    number("interval", interval, above=0.0, below=1.0)
+    number("top", top, at_least=1, integer=True)
+    table = person.difference(interval=interval)[: int(top)]
+    rows = np.argsort(table["difference"], kind="stable")
+    items, middle, low, high = (column[rows] for column in [*table.columns.values()][:4])
+    ax = _axes(ax, height=1.0 + 0.28 * len(rows))
+    for told, colour, label in ((True, OWN, ""), (False, PALE, " that holds 0: not told yet")):
+        at = np.flatnonzero((low * high > 0) == told)
+        if len(at):
+            ax.hlines(at, low[at], high[at], color=colour, linewidth=2)
+            ax.plot(middle[at], at, "o", color=colour, label=f"{_percent(interval)} interval{label}")
+    ax.axvline(0, color=CROWD, linewidth=0.8)
+    ax.set_yticks(range(len(rows)), [str(item) for item in items])
+    ax.set_ylim(-0.6, len(rows) - 0.4)
+    ax.set_xlabel("worth more to them than to the typical person, in log-odds")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+    return _plain(ax)
+
+
+def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None) -> Any:
+    """Items and people on the two directions in which tastes differ most, and what is known of one person.
+
+    The farther an item lies in the direction of someone, the more they like it beside others. People are faint dots
+    (2,000 of them, at most), one standard deviation wide each way; items are drawn to their scale. A person is within
+    the ellipse with a probability of 90 %. Returns the axes.
+
+    Parameters
+    ----------
+    model : a fitted AltSVM or Convex
+    person : Person or user id, optional
+    items : list of ids, optional
+        To be shown; the 25 that most people met by default.
+    ax : axes of matplotlib, optional
+    """
+    model = person.model if isinstance(person, Person) else model
+    now, typical, _ = known_of(model, None)
+    crowd = now._crowd()
+    chosen = np.argsort(-crowd.count, kind="stable")[:LABELS] if items is None else now._candidates(items)
+    often = np.sqrt(crowd.count / crowd.count.sum(), dtype=np.float64)[:, None]  # an item counts as often as it was met
+    A, S, B = np.linalg.svd(often * (typical.Z - (often**2).T @ typical.Z), full_matrices=False)
+    if len(S) < 2 or S[1] <= 1e-6 * S[0]:
+        raise InputError("people's tastes differ in fewer than two directions: there is nothing to map")
+    share, sign = S**2 / np.square(S).sum(), np.sign(A[np.abs(A[:, :2]).argmax(axis=0), (0, 1)])
+    place = (typical.Z[chosen] - (often**2).T @ typical.Z) @ (B[:2].T * sign)
+    turn = often * A[:, :2] * (sign / S[:2])  # from what items are worth, beside what is typical, to a place
+    place *= 2.5 / max(np.linalg.norm(place, axis=1).max(), 1e-12)
+    U = now.U_[:, : now.rank_].astype(np.float64) - crowd.mean
+    some = np.random.default_rng(0).permutation(len(U))[:DOTS]
+    people = U[some] @ (crowd.sureness.taste * now.V_[:, : now.rank_].T @ turn)
+    ax = _axes(ax, height=7.0, width=7.2)
+    ax.plot(*people.T, ".", color=CROWD, alpha=0.35, markersize=5, markeredgewidth=0, label="people")
+    ax.plot(*place.T, "s", color=CROWD, markersize=4, label="items")
+    if person is not None:
+        _, belief, _ = _known(now, person)
+        rows = np.zeros((2, len(belief.known.mean)))
+        rows[:, : belief.Z.shape[1]] = turn.T @ belief.Z
+        centre = turn.T @ (belief.offset - typical.offset) + rows @ belief.known.mean
+        who = f"{len(person.answers)} answers" if isinstance(person, Person) else f"user {person}"
+        _ellipse(ax, centre, belief.known.covariances(rows, rows), f"{who}, {_percent(SURE)} sure")
+    ax.set_aspect("equal", adjustable="datalim")
+    for axis, name, part in ((ax.xaxis, "first", share[0]), (ax.yaxis, "second", share[1])):
+        axis.set_label_text(f"{name} direction of taste: {_percent(round(part, 2))} of how tastes differ")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
+    _plain(ax)
+    _labelled(ax, place, [str(item) for item in now.items_[chosen]])
+    return ax
+
+
+def calibration(model: Any, test: Comparisons, ax: Any = None) -> Any:
+    """How often what was given a probability came true, in bins of a tenth, with 90 % intervals; log loss and ECE.
+
+    By ``sureness`` where the model has it, else by ``probability``. Every pair is turned around by a coin, always the
+    same. Ties are left out, and so are people and items that the model does not know. ECE, the expected calibration
+    error, is how far predictions are from what came true in their bins, on average. Returns the axes.
+
+    Parameters
+    ----------
+    model : fitted model
+    test : Comparisons
+        Answers that the model was not fitted to.
+    ax : axes of matplotlib, optional
+    """
+    if not isinstance(model, Model):
+        raise InputError(f"the model is of type {type(model).__name__}; it must be one of rather's")
+    if not isinstance(test, Comparisons):
+        raise InputError(f"test is of type {type(test).__name__}; it must be Comparisons")
+    model._require_fit()
+    rng, people, known = np.random.default_rng(0), model.user_vocabulary_.codes(test.users), model.item_vocabulary_
+    pairs, things = test.source.some_pairs(ASKED, rng), known.codes(test.items)
+    keep = (people[pairs.user] >= 0) & (things[pairs.winner] >= 0) & (things[pairs.loser] >= 0)
+    pairs = pairs.take(keep if pairs.tied is None else keep & ~pairs.tied)
+    if not len(pairs.user):
+        raise InputError("there is no test answer that decides between two items the model knows, by a user it knows")
+    asked = test.users[pairs.user], test.items[pairs.winner], test.items[pairs.loser]
+    p = np.asarray(
+        model.sureness(*asked)["probability"] if hasattr(model, "sureness") else model.probability(*asked), np.float64
+    )
+    turned, w = rng.random(len(p)) < 0.5, pairs.weights()
+    q, won = np.where(turned, 1 - p, p), ~turned
+    bins = np.minimum((q * BINS).astype(int), BINS - 1)
+    n, said, true, square = (np.bincount(bins, of, BINS) for of in (w, w * q, w * won, w * w))
+    some = np.flatnonzero(n > 0)
+    ece, loss = np.abs(said - true).sum() / n.sum(), -(w @ np.log(np.maximum(p, 1e-12))) / n.sum()
+    share, z2 = true[some] / n[some], float(ndtri(0.5 + SURE / 2)) ** 2 * square[some] / n[some] ** 2
+    middle = (share + z2 / 2) / (1 + z2)  # of the interval of E. Wilson (1927)
+    far = np.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
+    ax = _axes(ax, height=5.5, width=5.5)
+    ax.plot([0, 1], [0, 1], "--", color=CROWD, linewidth=0.8)
+    ax.vlines(said[some] / n[some], middle - far, middle + far, color=CROWD, linewidth=1.5)
+    ax.plot(said[some] / n[some], share, "o", color=CROWD)
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="probability given", ylabel="share that came true")
+    ax.set_title(f"{len(p):,} answers: log loss {loss:.3f}, ECE {ece:.3f}")
+    return _plain(ax)
+
+
+def history(model: Any, ax: Any = None) -> Any:
+    """How a fit went: the objective by seconds, and the gap on an axis of its own. Returns the axes of the objective.
+
+    Parameters
+    ----------
+    model : fitted in rounds
+    ax : axes of matplotlib, optional
+    """
+    if isinstance(model, Model):
+        model._require_fit()
+    rounds = getattr(model, "history_", None)
+    if not rounds:
+        raise InputError(f"this {type(model).__name__} has no history of rounds to draw")
+    seconds, objective, gap = (np.array([r[name] for r in rounds], float) for name in ("seconds", "objective", "gap"))
+    ax = _axes(ax, height=3.6)
+    ax.plot(seconds, objective, "o-", color=CROWD)
+    ax.set(xlabel="seconds", ylabel="objective (dots)")
+    ax.set_xlim(left=0)
+    other = ax.twinx()
+    other.plot(seconds, np.where(gap > 0, gap, np.nan), "D--", color=OWN)
+    other.set(yscale="log", ylabel="gap (diamonds)")
+    for axes, colour in ((ax, CROWD), (other, OWN)):
+        axes.yaxis.label.set_color(colour)
+        axes.spines["top"].set_visible(False)
+    return ax
+
+
+def learning_curve(
+    estimator: Any,
+    comparisons: Comparisons,
+    test: Comparisons | None = None,
+    answers: Sequence[int] = (2, 5, 10, 20, 50),
+    seed: int = 0,
+    ax: Any = None,
+) -> Any:
+    """How many held-out answers are predicted rightly, by how many answers of each person were learned from.
+
+    By the estimator, and by one ranking for everybody, with 90 % intervals. The estimator given is not fitted, but
+    others like it. Where everybody's answers are used up, the curve ends. Returns the axes.
+
+    Parameters
+    ----------
+    estimator : an estimator of rather's
+    comparisons : Comparisons
+    test : Comparisons, optional
+        A fifth of the comparisons, held out, by default.
+    answers : list of int
+        Comparisons of each person, at most.
+    seed : int
+        Of what is held out, and of what is drawn of each person.
+    ax : axes of matplotlib, optional
+    """
+    if not isinstance(estimator, Estimator):
+        raise InputError(f"the estimator is of type {type(estimator).__name__}; it must be one of rather's")
+    for name, given in (("comparisons", comparisons), ("test", test)):
+        if not isinstance(given, Comparisons) and (name, given) != ("test", None):
+            raise InputError(f"{name} is of type {type(given).__name__}; it must be Comparisons")
+    for n in answers:
+        number("answers", n, at_least=1, integer=True)
+    if not len(answers):
+        raise InputError("answers is empty; name at least one number of answers")
+    number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
+    if test is None:
+        comparisons, test = comparisons.hold_out(0.2, seed)
+    found: dict[int, list[Any]] = {}
+    before = 0
+    for n in sorted(set(answers)):
+        part = comparisons.sample(n, seed)
+        if len(part) == before:
+            break
+        before = len(part)
+        alone = Comparisons(part.users, part.items, part.source)  # without features, which Global has no use for
+        fitted = type(estimator)(**estimator.get_params()).fit(part), Global(seed=seed).fit(alone)
+        found[n] = [pairwise_accuracy(model, test) for model in fitted]
+    ax, z = _axes(ax, height=4.0), float(ndtri(0.5 + SURE / 2))
+    lines = (type(estimator).__name__, OWN, "D-"), ("one ranking for everybody", CROWD, "o--")
+    for (label, colour, style), values in zip(lines, zip(*found.values(), strict=True), strict=True):
+        far = [z * value.standard_error for value in values]
+        at = np.array([*found]) * (1.02 if colour == OWN else 0.98)
+        ax.errorbar(at, [*map(float, values)], far, fmt=style, color=colour, elinewidth=1, label=label)
+    ax.set_xscale("log")
+    ax.minorticks_off()
+    ax.set_xticks([*found], [*map(str, found)])
+    ax.set(xlabel="answers of each person", ylabel="held-out answers predicted rightly")
+    ax.legend(loc="lower right", frameon=False)
+    return _plain(ax)
+
+
+# -- parts ------------------------------------------------------------------------------------------------------------
+
+
+def _axes(ax: Any, height: float, width: float = 8.0) -> Any:
     if ax is not None:
         return ax
     try:
         import matplotlib.pyplot as plt
     except ImportError as e:
         raise InputError("pictures need matplotlib; install it with: pip install 'rather[plot]'") from e
-    return plt.subplots(figsize=(8, height), layout="constrained")[1]
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def _plain(ax: Any) -> Any:
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _first(table: Any) -> Any:
+    """The column of items, which is called as the caller calls it."""
+    return next(iter(table.columns.values()))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def _ellipse(ax: Any, centre: Any, covariance: Any, label: str) -> None:
+    """Where a normal point is, SURE."""
+    from matplotlib.patches import Ellipse
+
+    held, E = np.linalg.eigh(covariance)
+    width, height = 2 * np.sqrt(np.maximum(held, 0.0) * -2 * np.log(1 - SURE))
+    angle = float(np.degrees(np.arctan2(E[1, 0], E[0, 0])))
+    ax.add_patch(Ellipse(centre, width, height, angle=angle, facecolor=OWN, edgecolor=OWN, alpha=0.3, label=label))
+    ax.plot(*centre, "D", color=OWN)
+
+
+def _labelled(ax: Any, place: Any, texts: list[str]) -> None:
+    """Labels beside points, each where it is least in the way of points, other labels and the frame."""
+    ax.figure.canvas.figure.draw_without_rendering()  # so that it is known where all is
+    frame, points = ax.get_window_extent().extents, ax.transData.transform(place)
+    taken = [np.concatenate((point - 4, point + 4)) for point in points]
+
+    def put(label: Any, across: int, up: int) -> Any:
+        label.set(position=(4 * across, 4 * up), ha=("right", "center", "left")[across + 1])
+        label.set_va(("top", "center", "bottom")[up + 1])
+        return label.get_window_extent().extents
+
+    for point, text in zip(place, texts, strict=True):
+        label, tried = ax.annotate(text, point, (0, 0), textcoords="offset points", fontsize=8), []
+        for spot in SPOTS:
+            box, others = put(label, *spot), np.array(taken)
+            size = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2])
+            out = np.maximum(np.concatenate((frame[:2] - box[:2], box[2:] - frame[2:])), 0).sum()
+            tried.append(np.maximum(size, 0).prod(axis=1).sum() + 100 * out)
+        taken.append(put(label, *SPOTS[int(np.argmin(tried))]))

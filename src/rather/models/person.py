@@ -108,11 +108,13 @@ class Person:
         made: Table = model._apart(model._drawn(self.belief, among), theirs, among, interval)
         return made
 
-    def sureness(self, left: Any, right: Any, interval: float = 0.9) -> Table:
+    def sureness(self, left: Any, right: Any, interval: float = 0.9, side: Any = None, covariates: Any = None) -> Table:
         """Probability of preferring ``left``, averaged over what is not known: see :meth:`AltSVM.sureness`."""
         number("interval", interval, above=0.0, below=1.0)
         a, b = self.model._pair_up(self.model._item_codes(left), self.model._item_codes(right), "left", "right")
-        made: Table = self.model._table(between(*self.belief.margins(a, b), interval))
+        mean, variance = self.belief.margins(a, b)
+        swayed = self.model._swayed_by(side, covariates, len(a))
+        made: Table = self.model._table(between(mean + swayed, variance, interval))
         return made
 
     def recommend(self, k: int | None = None, exclude: Any = None, items: Any = None, by: str = "interest") -> Table:

@@ -121,12 +121,14 @@ class Sure(Swayed):
     # -- probabilities ------------------------------------------------------------------------------------------
 
     @of_one_moment
-    def sureness(self, users: Any, left: Any, right: Any, interval: float = 0.9) -> Table:
+    def sureness(
+        self, users: Any, left: Any, right: Any, interval: float = 0.9, side: Any = None, covariates: Any = None
+    ) -> Table:
         """Probability that each user prefers ``left`` to ``right``, averaged over what is not known of them.
 
         Columns probability, low and high: between which the probability is that we would give them, knew we all of
         their taste. Where :meth:`probability` goes by how many items a user met, this goes by which, and by what they
-        said of them; a tie is as if they said both by halves.
+        said of them; a tie is as if they said both by halves. ``side`` and ``covariates`` are as there.
         """
         number("interval", interval, above=0.0, below=1.0)
         u, a, b = self._asked(users, left, right)
@@ -134,14 +136,20 @@ class Sure(Swayed):
         for user in np.unique(u):
             rows = u == user
             mean[rows], variance[rows] = self._belief(int(user)).margins(a[rows], b[rows])
-        return self._table(between(mean, variance, interval))
+        return self._table(between(mean + self._swayed_by(side, covariates, len(u)), variance, interval))
+
+    def _swayed_by(self, side: Any, covariates: Any, n: int) -> Any:
+        """What surrounds n questions, in log-odds."""
+        return self._crowd().sureness.bias * (
+            self._surroundings(side, covariates, n) @ np.array([*self.sway_.values()])
+        )
 
     # -- people -------------------------------------------------------------------------------------------------
 
     def _one_code(self, user: Any) -> int:
         u = self._user_codes(user)
         if len(u) != 1:
-            raise InputError(f"rank takes one user, not {len(u)}; recommend takes several")
+            raise InputError(f"this is asked of one user at a time, not of {len(u)}")
         return int(u[0])
 
     def _belief(self, u: int) -> Belief:
