@@ -176,7 +176,7 @@ def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None)
     ax.plot(*people.T, ".", color=CROWD, alpha=0.35, markersize=5, markeredgewidth=0, label="people")
     ax.plot(*place.T, "s", color=CROWD, markersize=4, label="items")
     if person is not None:
-        _, belief, _ = _known(now, person)
+        _, belief, _ = known_of(now, person)
         rows = np.zeros((2, len(belief.known.mean)))
         rows[:, : belief.Z.shape[1]] = turn.T @ belief.Z
         centre = turn.T @ (belief.offset - typical.offset) + rows @ belief.known.mean
