@@ -1,11 +1,14 @@
 """How sure: what answers say of a person, intervals that hold what they say, files, newcomers, everybody."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from scipy.special import expit
 
 import rather
 from rather import AltSVM, Comparisons, Convex, Global, InputError
+from rather.models.crowd import Crowd
 from rather.models.places import groups, ranked
 from rather.solving.variational import given_answers, margins_given, nothing_said
 
@@ -254,6 +257,8 @@ def test_ratings_clicks_exposure_and_features_too():
         Convex(max_iter=5).fit(Comparisons.from_ratings(table)),
     ):
         assert len(model.rank(5, interval=0.9)) == 20
+        worth = model._drawn(model._belief(5), np.arange(20)).mean(axis=0)
+        assert np.abs(worth - model._drawn(model._belief(6), np.arange(20)).mean(axis=0)).max() > 0.05  # people differ
         for asked in (True, False):
             assert len(model.fold_in([(0, 1)], asked=asked).rank(interval=0.9, top=3)) == 20
 
@@ -301,3 +306,114 @@ def test_what_sways_people_is_known():
     assert person.sureness(a, b, side="left")["probability"][0] > person.sureness(a, b)["probability"][0]
     with pytest.raises(InputError, match="one user at a time"):
         model.difference(["user 3", "user 4"])
+
+
+def test_clicks_tell_people_apart():
+    """Two opposite kinds of people, known by what they click alone."""
+    rng = np.random.default_rng(0)
+    rows = [(u, j) for u in range(100) for j in range(20) if rng.random() < (0.7 if j % 2 == u % 2 else 0.1)]
+    model = AltSVM().fit(Comparisons.from_clicks(dict(zip(("user", "item"), zip(*rows, strict=True), strict=True))))
+    even, odd = model.sureness([4, 5], 0, 1)["probability"]
+    assert even > 0.6 and odd < 0.4
+
+
+def test_few_people_are_not_sure_of_everybody():
+    """One taste, the same number of votes: the fewer people gave them, the wider everybody's intervals are not less."""
+    rng = np.random.default_rng(0)
+    worth = rng.standard_normal(10)
+    a = rng.integers(0, 10, 300)
+    b = (a + rng.integers(1, 10, 300)) % 10
+    won = rng.random(300) < expit(worth[a] - worth[b])
+    votes = {"winner": np.where(won, a, b), "loser": np.where(won, b, a)}
+    wide = []
+    for n in (1, 2, 100):
+        model = Global(loss="logistic").fit(Comparisons.from_frame({"user": np.arange(300) % n, **votes}))
+        table = model.rank(interval=0.9)
+        right = ((-worth).argsort().argsort() + 1)[table["item"]]
+        assert ((table["best"] <= right) & (right <= table["worst"])).mean() >= 0.8
+        wide.append((table["worst"] - table["best"]).mean())
+    assert min(wide[:2]) > 0.8 * wide[2]
+    one = Global(loss="logistic").fit(Comparisons.from_frame({"user": [0], "winner": ["a"], "loser": ["b"]}))
+    assert one.rank(interval=0.9)["worst"].tolist() == [2, 2]
+
+
+def test_weights_have_no_unit():
+    votes, _ = club(60, 12, 15)
+    table = votes.to_frame("dict")
+    made = []
+    for weight in (0.001, 1.0, 50.0):
+        weighed = Comparisons.from_frame({**table, "weight": np.full(len(table["user"]), weight)}, weight="weight")
+        model = AltSVM(reg=5.0 * weight, bias=5.0 * weight).fit(weighed)
+        made.append([model.sureness(3, 0, 5)[name][0] for name in ("low", "high")])
+    assert made[0] == pytest.approx(made[1], abs=0.03) and made[2] == pytest.approx(made[1], abs=0.03)
+
+
+def test_newcomers_with_features_and_without_anything():
+    rng = np.random.default_rng(0)
+    age = rng.standard_normal(80)
+    worth = np.outer(age, rng.standard_normal(15)) * 2
+    rows = [(u, j, int(np.clip(3 + worth[u, j] + rng.standard_normal(), 1, 5))) for u in range(80) for j in range(15)]
+    rows = [row for row in rows if rng.random() < 0.6]
+    table = dict(zip(("user", "item", "rating"), zip(*rows, strict=True), strict=True))
+    people = {"user": np.arange(80), "age": age}
+    model = AltSVM(exposure=True).fit(Comparisons.from_ratings(table), user_features=people)
+    answers = {"user": ["x", "x"], "winner": [0, 2], "loser": [1, 3]}
+    many = model.fold_in_many(answers, features={"user": ["x"], "age": [1.5]})
+    one = model.fold_in([(0, 1), (2, 3)], features={"age": 1.5})
+    assert many.sureness("x", 5, 6)["probability"][0] == pytest.approx(one.sureness(5, 6)["probability"][0], abs=1e-4)
+    nobody, asked = model.fold_in([]), model.fold_in([], asked=True)
+    a, b = np.array([5]), np.array([6])
+    assert nobody.belief.margins(a, b)[1][0] == pytest.approx(asked.belief.margins(a, b)[1][0], rel=1e-6)
+
+
+def test_files_after_updates_and_of_newcomers(tmp_path):
+    votes, _ = club(60, 12, 15)
+    model = AltSVM().fit(votes)
+    model.rank(0, interval=0.9)
+    model.update(Comparisons.from_frame({"user": [0], "winner": [1], "loser": [3]}))
+    model.save(tmp_path / "a.rather")
+    assert len(rather.load(tmp_path / "a.rather").fold_in([(0, 1)]).rank(interval=0.9)) == 12
+    many = model.fold_in_many({"user": ["x"], "winner": [0], "loser": [1]})
+    with pytest.raises(InputError, match="newcomers to another"):
+        many.rank(interval=0.9)
+    many.save(tmp_path / "b.rather")
+    loaded = rather.load(tmp_path / "b.rather").fold_in([(0, 1)]).rank(interval=0.9)
+    assert loaded["worst"].tolist() == model.fold_in([(0, 1)]).rank(interval=0.9)["worst"].tolist()
+    before, after = AltSVM().fit(votes), AltSVM().fit(votes)
+    before.rank(0, interval=0.9)
+    for one in (before, after):
+        one.add_items(Comparisons.from_frame({"user": list(range(30)), "winner": [99] * 30, "loser": [1] * 30}))
+    assert before._crowd().count.tolist() == after._crowd().count.tolist()
+
+
+def test_factors_set_by_hand_say_so():
+    votes, _ = club(10, 5, 5)
+    model = AltSVM().set_factors(votes, np.ones((10, 2)), np.ones((5, 2)))
+    with pytest.raises(InputError, match="set by hand"):
+        model.rank(0, interval=0.9)
+
+
+def test_others_must_be_of_the_same_model(fitted):
+    model, _ = fitted
+    person, stranger = model.fold_in([(0, 1)]), AltSVM().fit(club(20, 8, 10)[0]).fold_in([(0, 1)])
+    for other in (3, stranger):
+        with pytest.raises(InputError, match="same model"):
+            person.difference(other)
+
+
+def test_hostile_parts_of_files_are_refused(fitted):
+    model, _ = fitted
+    crowd = model._crowd()
+    tensors, said = crowd.tensors(), asdict(crowd.sureness)
+    assert Crowd.restored(tensors, said, model.rank_, 30).count.tolist() == crowd.count.tolist()
+    for name, wrong in (
+        ("crowd_covariance", np.zeros((3, 2), np.float32)),
+        ("crowd_mean", np.full_like(tensors["crowd_mean"], np.nan)),
+        ("crowd_count", -np.ones_like(tensors["crowd_count"])),
+        ("crowd_count", tensors["crowd_count"].astype(np.float64)),
+    ):
+        with pytest.raises(ValueError, match="fit together"):
+            Crowd.restored({**tensors, name: wrong}, said, model.rank_, 30)
+    for wrong in (-1.0, 0.0, float("nan"), "much", 1e300):
+        with pytest.raises(ValueError, match="fit together"):
+            Crowd.restored(tensors, {**said, "own": wrong}, model.rank_, 30)

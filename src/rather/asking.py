@@ -31,6 +31,7 @@ from .solving.variational import bent
 
 CANDIDATES = 400  # items, those that most people met
 TOP, CONTENDERS, DRAWS = 10, 60, 400
+MOST_TOP = 50  # that may be settled
 AIMS = "everything", "top"
 BEND = np.sqrt(np.pi * np.log(2) / 2)
 
@@ -113,6 +114,8 @@ def next_question(
     free = _free(items, asked)
     left, right = np.triu_indices(len(items), 1)
     open_ = np.flatnonzero(free[left, right])
+    if not information.any():
+        raise InputError("no answer would tell of a taste: all people that the model knows are alike, or there is one")
     if not len(open_):
         raise InputError("there is no pair left to ask: all candidates are answered, or fewer than two are known")
     left, right = left[open_], right[open_]
@@ -174,8 +177,9 @@ def settled(model: Any, person: Any = None, top: int = 3, sure: float = 0.8, mos
     """
     number("sure", sure, above=0.0, below=1.0)
     number("most", most, at_least=1, integer=True)
+    number("seed", seed, at_least=0, integer=True)
     now, belief, _ = known_of(model, person)
-    number("top", top, at_least=1, at_most=len(now.items_), integer=True)
+    number("top", top, at_least=1, at_most=min(len(now.items_), MOST_TOP), integer=True)
     items = _contenders(belief, np.arange(len(now.items_), dtype=np.int32), max(CONTENDERS, 2 * top))
     m, C, _ = _worth(belief, items)
     rng = np.random.default_rng(seed)
@@ -209,9 +213,9 @@ def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]
         now = person.model
         belief = person.belief
     else:
-        model._require_fit()
         if not hasattr(model, "_belief"):
             raise InputError(f"{type(model).__name__} does not know how sure it is of a person; use AltSVM")
+        model._require_fit()
         now = model._frozen()
         belief = now._believed() if person is None else now._belief(now._one_code(person))
     if not now.rank_:
@@ -223,7 +227,7 @@ def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]
 def _candidates(model: Any, candidates: Any, unknown: Any) -> Codes:
     if candidates is None:
         count = model._crowd().count
-        items = np.argsort(-count, kind="stable")[: 2 * CANDIDATES].astype(np.int32)
+        items = np.argsort(-count, kind="stable").astype(np.int32)
     else:
         items = model._candidates(candidates)
     if isinstance(unknown, (str, bytes)) or not isinstance(unknown, Iterable):
@@ -252,12 +256,13 @@ def _free(items: Codes, asked: list[tuple[int, int]]) -> Any:
 
 
 def _worth(belief: Belief, items: Codes) -> tuple[Any, Any, Any]:
-    """The mean and the covariance of what items are worth, and the covariance by tastes alone."""
-    rows = belief.rows(items)
+    """The mean and the covariance of what items are worth, and as much of the latter as tastes explain."""
+    rows, q = belief.rows(items), belief.Z.shape[1]
     C = belief.known.covariances(rows, rows)
     C[np.diag_indices(len(items))] += belief.fresh(items)
-    rows[:, belief.Z.shape[1] :] = 0.0
-    return belief.expected(items), C, belief.known.covariances(rows, rows)
+    taste = np.eye(q, rows.shape[1])
+    across = belief.known.covariances(rows, taste)
+    return belief.expected(items), C, across @ np.linalg.solve(belief.known.covariances(taste, taste), across.T)
 
 
 def _values(belief: Belief, items: Codes, aim: str) -> tuple[Any, Any, Any, Any]:
@@ -313,15 +318,22 @@ def _contenders(belief: Belief, items: Codes, most: int) -> Codes:
 
 def _top_chances(m: Any, C: Any, top: int, draws: Any) -> Any:
     """Of each item to be among the first."""
-    worth = m + draws @ _root(C).T
-    return (worth >= np.partition(worth, -top, axis=1)[:, -top][:, None]).mean(axis=0)
+    return _first(m + draws @ _root(C).T, top, draws).mean(axis=0)
+
+
+def _first(worth: Any, top: int, draws: Any) -> Any:
+    """Which are the first of every row; of equal ones, any."""
+    worth = worth + 1e-9 * (1 + np.abs(worth).max()) * draws
+    made = np.zeros(worth.shape, bool)
+    np.put_along_axis(made, np.argpartition(-worth, top - 1, axis=1)[:, :top], True, 1)
+    return made
 
 
 def _overlap(m: Any, before: Any, after: Any, first: Any, second: Any, top: int) -> float:
     """The share of the first by what will be known that belongs there, if what is known narrows down so far."""
     estimate = m + first @ _root(before - after).T
     truth = estimate + second @ _root(after).T
-    chosen, right = (x >= np.partition(x, -top, axis=1)[:, -top][:, None] for x in (estimate, truth))
+    chosen, right = _first(estimate, top, second[::-1]), _first(truth, top, second)
     return float((chosen & right).sum(axis=1).mean() / top)
 
 

@@ -47,6 +47,23 @@ class Levels(Source):
         core.all_pairs(start, self.levels.rating, pair_start, winner, loser, threads(None))
         return _pairs_at(self.levels, winner, loser)
 
+    def said_by(self, people: Any, most: int, rng: np.random.Generator) -> Pairs:
+        """The same, but that pairs drawn weigh 1 each: n levels are no n^2 answers."""
+        start, parts = row_starts(self.levels.user, self.n_users), []
+        for person in np.unique(people):
+            rows = np.arange(start[person], start[person + 1])
+            first, second = (
+                np.triu_indices(len(rows), 1) if len(rows) ** 2 <= 4 * most else _drawn(len(rows), most, rng)
+            )
+            apart = self.levels.rating[rows[first]] - self.levels.rating[rows[second]]
+            kept = np.flatnonzero(apart)
+            kept = np.sort(rng.permutation(kept)[:most]) if len(kept) > most else kept
+            up = apart[kept] > 0
+            a, b = rows[first[kept]], rows[second[kept]]
+            parts.append((np.where(up, a, b), np.where(up, b, a)))
+        winner, loser = (np.concatenate([part[k] for part in parts] or [np.empty(0, np.int64)]) for k in (0, 1))
+        return _pairs_at(self.levels, winner, loser)
+
     def some_pairs(self, most: int, rng: np.random.Generator) -> Pairs:
         if len(self) <= most:
             return self.pairs()
@@ -183,3 +200,11 @@ class LargestGaps(Votes):
 def _pairs_at(r: Ratings, winner: Any, loser: Any) -> Pairs:
     gap = (r.rating[winner] - r.rating[loser]).astype(np.float32)
     return Pairs(r.user[winner], r.item[winner], r.item[loser], gap=gap)
+
+
+def _drawn(n: int, most: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Pairs of n rows, some more than are wanted, for those on one level will go; none twice."""
+    a, b = rng.integers(0, n, (2, 8 * most))
+    pair = np.unique(np.minimum(a, b) * n + np.maximum(a, b))
+    pair = pair[pair // n != pair % n]
+    return pair // n, pair % n

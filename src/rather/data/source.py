@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from .ids import Codes
-from .rows import Clicks, Mask, Pairs, Ratings
+from .rows import Clicks, Mask, Pairs, Ratings, is_tied, random_places
 from .union import Union
 
 Scores = Callable[[Any, Any], Any]  # from (user codes, item codes) to scores
@@ -149,6 +150,25 @@ class Source(ABC):
     @abstractmethod
     def of_users(self, users: Mask) -> Source:
         """What some of the users said."""
+
+    def said_by(self, people: Any, most: int, rng: np.random.Generator) -> Pairs:
+        """Comparisons of some users, in their order, drawn at random where one made more than ``most``.
+
+        Weights are 1 in the mean over all users. Where each is an answer, those drawn weigh together what all would.
+        """
+        pairs = self.pairs()
+        mask = np.zeros(self.n_users, bool)
+        mask[people] = True
+        rows = np.flatnonzero(mask[pairs.user])
+        rows = rows[np.argsort(pairs.user[rows], kind="stable")]
+        place, size = random_places(pairs.user[rows], self.n_users, rng)
+        rows = rows[place < most]
+        times = 1.0 if self.implied else np.maximum(size / most, 1.0)[pairs.user[rows]]
+        whole = pairs.weights() * np.where(is_tied(pairs), 2.0, 1.0)
+        weight = (pairs.weights()[rows] * times / max(float(whole.sum()) / max(len(whole), 1), 1e-30)).astype(
+            np.float32
+        )
+        return replace(pairs.take(rows), weight=weight)
 
     @abstractmethod
     def without_items(self, items: Mask) -> Source:

@@ -21,6 +21,7 @@ from ..solving.problem import Problem
 from ..solving.scales import Scales, shape, typical
 from .answers import is_table
 from .calibration import Slope
+from .crowd import Found
 from .exclusions import Rows
 from .features import known_of
 from .interest import Interest
@@ -116,7 +117,9 @@ def _grow(work: Any, last: Any, items: Sides) -> None:
         work.interest_ = Interest(*(_spread(rows, items) for rows in (last.interest_.parts, last.interest_.weights)))
     work._posed, work._proof = None, None
     work._slope = Slope(last._slope.found, last._slope.own)
-    work._sure = with_more_items(last._sure, lambda rows: _spread(rows, items))
+    work._sure = Found(last._sure.sureness)
+    if last._fitted_to is None:
+        work._sure = with_more_items(last._sure, lambda rows: _spread(rows, items))
 
 
 def _describe(work: Any, last: Any, read: Features) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import optimize
 
 from ..data.comparisons import Comparisons
-from ..data.rows import Pairs, random_places
+from ..data.rows import random_places, row_starts
 from ..data.source import Source
 from ..native import FloatArray
 from ..solving.variational import Normal, given_answers, margins_given
@@ -27,9 +27,11 @@ from .calibration import put_aside
 
 SOME = 5.0  # people: an item that fewer met is known by its prior
 KNOWN = 5.0  # items met, from where on a person's vector counts about as much as any other
-LEAST, TINY = 1e-4, 1e-3  # of the largest variance of a direction; of the mean one, for directions nobody differs in
+LEAST = 1e-4  # of the largest variance of a direction: in others nobody differs
 ANSWERS, PEOPLE = 1500, 300  # put aside in all, and by so many each time
-MOST, MOST_TRIED = 100, 60  # pairs of one person's ratings that are asked for what they say; of anyone's answers here
+MOST_TRIED = 60  # of one person's answers here
+MOST = 2000  # of one person's answers
+MOST_RATED = 100  # pairs of one person's ratings
 RATING = 3.0  # answers: what a rating says, beside whether it is above another one
 NUMBERS = 400_000  # of one covariance of people's margins
 TRIES = 70
@@ -103,6 +105,7 @@ class Found:
     sureness: Sureness | None = None
     crowd: Crowd | None = None
     items: dict[bool, Any] = field(default_factory=dict)  # ``belief.Items``, beside what is expected and not
+    expected: Any = None  # of the users
 
 
 def spread(model: Any, sureness: Sureness, source: Source | None) -> Crowd:
@@ -121,8 +124,7 @@ def _moments(U: Any, weight: Any) -> tuple[Any, Any]:
     mean = weight @ U / total
     apart = U - mean
     covariance = (apart * weight[:, None]).T @ apart / total
-    covariance += TINY * np.trace(covariance) / max(len(mean), 1) * np.eye(len(mean))
-    return mean, covariance
+    return mean.astype(np.float32), covariance.astype(np.float32)
 
 
 def root(covariance: Any) -> Any:
@@ -134,32 +136,20 @@ def root(covariance: Any) -> Any:
     return E[:, kept] * np.sqrt(held[kept])
 
 
-def some_of_each(source: Source, most: int, rng: np.random.Generator) -> Pairs:
-    """At most so many pairs of every person, drawn at random."""
-    if source.clicks is None:
-        return source.sample(most, rng).pairs()
-    pairs = source.some_pairs(most * max(int((np.diff(source.met()[0]) > 0).sum()), 1), rng)
-    return pairs.take(random_places(pairs.user, source.n_users, rng)[0] < most)
-
-
 class Answers:
     """What some people said, in codes, one person's rows after another's; ``count``: how many answers each row is."""
 
     def __init__(self, source: Source, people: Any, rng: np.random.Generator, sway: Any = (), most: int = MOST) -> None:
-        """Pairs of ratings are drawn, and all of one person's together count RATING times as often as they rated."""
-        mask = np.zeros(source.n_users, bool)
-        mask[people] = True
-        part, share = source.of_users(mask), 1.0
-        pairs = some_of_each(part, most, rng) if source.implied or most < MOST else part.pairs()
+        """Of ratings, all of one person's pairs together count RATING times as often as they rated."""
+        pairs = source.said_by(people, min(most, MOST_RATED) if source.implied else most, rng)
+        self.winner, self.loser, self.count = pairs.winner, pairs.loser, pairs.weights()
         if source.implied:
             drawn, met = np.bincount(pairs.user, minlength=source.n_users), np.diff(source.met()[0])
-            share = np.minimum(1.0, RATING * met / np.maximum(drawn, 1))[pairs.user]
-        order = np.argsort(pairs.user, kind="stable")
-        self.winner, self.loser = pairs.winner[order], pairs.loser[order]
-        self.count = (pairs.weights() * share)[order]
-        self.begin = np.concatenate(([0], np.cumsum(np.bincount(pairs.user, minlength=source.n_users))))
-        swayed = np.zeros(len(order)) if pairs.around is None or not len(sway) else pairs.around @ np.asarray(sway)
-        self.swayed = swayed[order]
+            self.count = self.count * np.minimum(1.0, RATING * met / np.maximum(drawn, 1))[pairs.user]
+        self.begin = row_starts(pairs.user, source.n_users)
+        self.swayed = np.zeros(len(pairs.user))
+        if pairs.around is not None and len(sway):
+            self.swayed = pairs.around @ np.asarray(sway)
 
     def of(self, person: int) -> tuple[Any, Any, Any, Any]:
         rows = slice(self.begin[person], self.begin[person + 1])
@@ -227,7 +217,8 @@ class _Trial:
         expected = twin._expected_of(rest.source)
         means = np.tile(crowd.beside_mean, (len(people), 1)) + (0.0 if expected is None else expected[people])
         Z, rare = V[:, :rank] @ root(crowd.beside), 1 / (crowd.count + SOME)
-        self.of_user, self.at, self.weight = user, place, pairs.weights()
+        self.of_user, self.at = user, place
+        self.weight = pairs.weights() / max(float(pairs.weights().mean()), 1e-30)
 
         def offsets(items: Any, shift: Any) -> tuple[Any, Any]:
             """What biases and expected vectors say: times a, and times k."""

@@ -163,7 +163,7 @@ class FoldInModel(Describing, Sure):
         state = {
             "user_vocabulary_": comparisons.user_vocabulary, "U_": U, "seen_": (start, items[met]),
             "_are_newcomers": True, "_posed": None, "_proof": None, "frame_kind_": comparisons.frame_kind,
-            "_said": (source, items), "_parent": self._frozen(), "_sure": Found(),
+            "_said": (source if over is self else None, items, known), "_parent": self._frozen(), "_sure": Found(),
             "names_": {**self.names_, **comparisons.names}, "trust_": None,
             "_slope": slope if own is None else Slope(slope.found, own),
         }  # fmt: skip
@@ -220,18 +220,11 @@ class FoldInModel(Describing, Sure):
 
     def _newcomers_belief(self, source: Source, items: Codes, known: FloatArray | None) -> Belief:
         """What is known of the one user of a source."""
-        mean = self._newcomers_means(source, items, 1, known)
+        expected = self._expected_of(source, items, known)
         rng = np.random.default_rng(self.seed % 2**63)
-        answers = Answers(source, [0], rng, self._sway_of(source)).of(0) if source.n_users else None
-        told = None if answers is None else self._told_by(answers, items, None)
-        return self._believed(None if mean is None else mean[0, : self.rank_].astype(np.float64), told)
-
-    def _expected_of(self, source: Source, items: Codes | None = None) -> Any:
-        known = self._known.users if self._said is None else None
-        columns = None if known is None else known.rows[:, : known.encoder.width]
-        everything = np.arange(len(self.items_), dtype=np.int32) if items is None else items
-        mean = self._newcomers_means(source, everything, threads(self.n_threads), columns)
-        return None if mean is None else mean[:, : self.rank_].astype(np.float64)
+        answers = Answers(source, np.zeros(1, np.int32), rng, self._sway_of(source)).of(0)
+        beside = bool(self._is_beside(source, items, known)[0])
+        return self._believed(None if expected is None else expected[0], self._told_by(answers, items, None), beside)
 
     def _over(self, comparisons: Comparisons) -> Any:
         """The model over the things that comparisons are of, where these are known by embeddings alone; else itself."""

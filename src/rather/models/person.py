@@ -101,6 +101,10 @@ class Person:
     def difference(self, other: Any = None, items: Any = None, interval: float = 0.9) -> Table:
         """Where their taste differs from another person's, or from the typical one's: :meth:`AltSVM.difference`."""
         model, among = self.model, self.model._candidates(items)
+        if other is not None and (
+            not isinstance(other, Person) or not np.array_equal(other.model.items_, model.items_)
+        ):
+            raise InputError("the other must be a Person of the same model, as fold_in makes them")
         check(interval, None, len(among))
         theirs = (
             model._items_met().offset[among][None] if other is None else model._drawn(other.belief, among, other=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -12,6 +13,8 @@ from ..data.ids import Codes
 from ..data.source import Source
 from ..data.tables import Table
 from ..errors import InputError, number
+from ..native import threads
+from ..solving.described import NOTHING, Known
 from . import places
 from .belief import Belief, Items, between
 from .crowd import Answers, Crowd, Found, found, spread
@@ -30,8 +33,12 @@ class Sure(Swayed):
     """A factor model that knows what it does not know of people: see ``crowd`` and ``belief``."""
 
     _sure = Found()  # of factors that were set by hand: there is nothing to find
-    _said: tuple[Source, Codes] | None = None  # of newcomers: what they said, and the codes of its items
+    # Of newcomers: what they said (None: of things that occur once), the codes of its items, their features.
+    _said: tuple[Source | None, Codes, Any] | None = None
     _parent: Any = None  # of newcomers: the model they joined
+    _known: Known = NOTHING
+    _users_learned: Any = None
+    prior_: Any = None
 
     # -- rankings -----------------------------------------------------------------------------------------------
 
@@ -111,12 +118,14 @@ class Sure(Swayed):
         return belief.draws(places.n_draws(len(among)), among, rng)
 
     def _everyones_draws(self) -> Any:
-        if self._fitted_to is None or self.__dict__.get("_are_newcomers"):
+        if self.__dict__.get("_are_newcomers"):
+            raise InputError("this is a model of newcomers to another; ask that one for everybody's ranking")
+        if self._fitted_to is None:
             raise InputError(NO_COMPARISONS.format(what="everybody's ranking"))
         now = self._calibrated()
         rng = np.random.default_rng(self.seed % 2**63)
         n = places.n_draws(len(self.items_))
-        return moved(self._fitted_to.source, now.everyone(), now._slope.found.slope, n, rng)
+        return moved(self._fitted_to.source, now.everyone(), now._slope.found.slope, n, rng, self.trust_)
 
     # -- probabilities ------------------------------------------------------------------------------------------
 
@@ -127,15 +136,17 @@ class Sure(Swayed):
         """Probability that each user prefers ``left`` to ``right``, averaged over what is not known of them.
 
         Columns probability, low and high: between which the probability is that we would give them, knew we all of
-        their taste. Where :meth:`probability` goes by how many items a user met, this goes by which, and by what they
-        said of them; a tie is as if they said both by halves. ``side`` and ``covariates`` are as there.
+        their taste. (The average is nearer to a half than they are, and may lie outside of a narrow interval.) Where
+        :meth:`probability` goes by how many items a user met, this goes by which, and by what they said of them; a tie
+        is as if they said both by halves. ``side`` and ``covariates`` are as there.
         """
         number("interval", interval, above=0.0, below=1.0)
         u, a, b = self._asked(users, left, right)
         mean, variance = np.empty(len(u)), np.empty(len(u))
-        for user in np.unique(u):
-            rows = u == user
-            mean[rows], variance[rows] = self._belief(int(user)).margins(a[rows], b[rows])
+        order = np.argsort(u, kind="stable")
+        asked, first = np.unique(u[order], return_index=True)
+        for belief, rows in zip(self._beliefs(asked), np.split(order, first[1:]), strict=True):
+            mean[rows], variance[rows] = belief.margins(a[rows], b[rows])
         return self._table(between(mean + self._swayed_by(side, covariates, len(u)), variance, interval))
 
     def _swayed_by(self, side: Any, covariates: Any, n: int) -> Any:
@@ -154,29 +165,27 @@ class Sure(Swayed):
 
     def _belief(self, u: int) -> Belief:
         """What is known of a user."""
+        return next(self._beliefs(np.array([u])))
+
+    def _beliefs(self, users: Codes) -> Iterator[Belief]:
+        """What is known of some users, one after the other."""
         self._crowd()
         if self._said is not None:
-            source, items = self._said
+            source, items, known = self._said
+            if source is None:
+                of_things()
         elif self._fitted_to is not None:
-            source, items = self._fitted_to.source, None
+            source, items, known = self._fitted_to.source, None, None
         else:
             raise InputError(NO_COMPARISONS.format(what="a user"))
-        mask = np.arange(source.n_users) == u
-        mine = source.of_users(mask)
-        expected = self._expected_of(mine, items)
-        answers = Answers(mine, [u], np.random.default_rng(self.seed % 2**63), self._sway_of(source)).of(u)
-        return self._believed(None if expected is None else expected[u], self._told_by(answers, items, u))
-
-    def _believed(self, expected: Any = None, answers: Any = None) -> Belief:
-        """What is known of someone of whom this is expected, and who gave these answers."""
-        return Belief(self._items_met(expected is not None), expected, answers)
-
-    def _items_met(self, beside: bool = False) -> Items:
-        crowd, made = self._crowd(), self._sure.items
-        if beside not in made:
-            made[beside] = Items(self, crowd, beside)
-        found: Items = made[beside]
-        return found
+        assert source is not None
+        if self._sure.expected is None:
+            self._sure.expected = self._expected_of(source, items, known), self._is_beside(source, items, known)
+        expected, beside = self._sure.expected
+        answers = Answers(source, users, np.random.default_rng(self.seed % 2**63), self._sway_of(source))
+        for u in users:
+            told = self._told_by(answers.of(u), items, u)
+            yield self._believed(None if expected is None else expected[u], told, bool(beside[u]))
 
     def _told_by(self, answers: Any, items: Codes | None, u: int | None) -> Any:
         """Answers in the model's codes, as much as they are to be trusted."""
@@ -187,9 +196,37 @@ class Sure(Swayed):
             count = count * float(self.trust_[u])
         return winner, loser, count, swayed
 
-    def _expected_of(self, source: Source, items: Codes | None = None) -> Any:
+    def _expected_of(self, source: Source, items: Codes | None = None, known: Any = None) -> Any:
         """The vectors expected of the users of a source, from what they met and what is known of them; None: none."""
+        if known is None and items is None and self._said is None and self._known.users is not None:
+            known = self._known.users.rows[:, : self._known.users.encoder.width]
+        everything = np.arange(len(self.items_), dtype=np.int32) if items is None else items
+        mean = self._newcomers_means(source, everything, threads(self.n_threads), known)
+        return None if mean is None else mean[:, : self.rank_].astype(np.float64)
+
+    def _is_beside(self, source: Source, items: Codes | None, known: Any) -> Any:
+        """Of whom all is known that the model expects vectors from: what they chose to meet, and their features."""
+        described = known is not None or (items is None and self._known.users is not None)
+        if self._users_learned is not None and not described:
+            return np.zeros(source.n_users, bool)
+        if self.prior_ is None and self._parent is not None and self._parent.prior_ is not None:
+            return np.zeros(source.n_users, bool)  # of people who were asked
+        return np.diff(source.store.start) > 0
+
+    def _newcomers_means(self, source: Source, items: Codes, n_threads: int, known: Any) -> Any:
+        """The vectors expected of newcomers."""
         return None
+
+    def _believed(self, expected: Any = None, answers: Any = None, beside: bool = False) -> Belief:
+        """What is known of someone of whom this is expected, and who gave these answers."""
+        return Belief(self._items_met(beside), expected, answers)
+
+    def _items_met(self, beside: bool = False) -> Items:
+        crowd, made = self._crowd(), self._sure.items
+        if beside not in made:
+            made[beside] = Items(self, crowd, beside)
+        found: Items = made[beside]
+        return found
 
     def _crowd(self) -> Crowd:
         """What is known of people before they say anything."""
@@ -199,6 +236,8 @@ class Sure(Swayed):
         if self._parent is not None:
             self._sure.crowd = self._parent._crowd()
             return self._sure.crowd
+        if "loss_" not in self.__dict__:
+            raise InputError("factors that were set by hand do not say how sure to be of them; fit the model")
         comparisons = self._fitted_to
         if comparisons is None:
             raise InputError(
@@ -225,11 +264,17 @@ class Sure(Swayed):
 
     # -- files --------------------------------------------------------------------------------------------------
 
+    def _kept_crowd(self) -> Crowd | None:
+        """What a file holds of it, if how sure to be is known."""
+        known = self._sure if self._parent is None else self._parent._sure
+        return self._sure.crowd if known.sureness is None and known.crowd is None else self._crowd()
+
     def _tensors(self) -> dict[str, Any]:
-        return super()._tensors() | ({} if self._sure.crowd is None else self._sure.crowd.tensors())
+        crowd = self._kept_crowd()
+        return super()._tensors() | ({} if crowd is None else crowd.tensors())
 
     def _about(self) -> dict[str, Any]:
-        crowd = self._sure.crowd
+        crowd = self._kept_crowd()
         return {**super()._about(), **({} if crowd is None else {"sureness": asdict(crowd.sureness)})}
 
     def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
