@@ -169,8 +169,18 @@ def questionnaire(model: Any, n: int, candidates: Any = None, each: int = 2) -> 
     return made
 
 
-def settled(model: Any, person: Any = None, top: int = 3, sure: float = 0.8, most: int = 100, seed: int = 0) -> Settled:
+def settled(
+    model: Any,
+    person: Any = None,
+    top: int = 3,
+    sure: float = 0.8,
+    most: int = 100,
+    items: Any = None,
+    seed: int = 0,
+) -> Settled:
     """How much of a person's top is settled, and how many more answers are expected to settle it.
+
+    The top is that of ``items``, by default the 400 that most people met: of others nobody knows enough.
 
     By simulation: what is known is narrowed down by the answers to one well-chosen question after the other, among the
     60 items that may be at the top.
@@ -179,11 +189,12 @@ def settled(model: Any, person: Any = None, top: int = 3, sure: float = 0.8, mos
     number("most", most, at_least=1, integer=True)
     number("seed", seed, at_least=0, integer=True)
     now, belief, _ = known_of(model, person)
-    number("top", top, at_least=1, at_most=min(len(now.items_), MOST_TOP), integer=True)
-    items = _contenders(belief, np.arange(len(now.items_), dtype=np.int32), max(CONTENDERS, 2 * top))
-    m, C, _ = _worth(belief, items)
+    every = now._candidates(items) if items is not None else _candidates(now, None, ())
+    number("top", top, at_least=1, at_most=min(len(every), MOST_TOP), integer=True)
+    best = _contenders(belief, every, max(CONTENDERS, 2 * top))
+    m, C, _ = _worth(belief, best)
     rng = np.random.default_rng(seed)
-    first, second = rng.standard_normal((2, DRAWS, len(items)))
+    first, second = rng.standard_normal((2, DRAWS, len(best)))
     share = _overlap(m, C, C, first, second, top)
     more: int | None = 0 if share >= sure else None
     S, at = C.copy(), 0
@@ -209,17 +220,17 @@ def settled(model: Any, person: Any = None, top: int = 3, sure: float = 0.8, mos
 
 def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]]]:
     """The model of one moment, what is known of the person, and the pairs of codes that they have answered."""
-    if isinstance(person, Person):
-        now = person.model
-        belief = person.belief
-    else:
-        if not hasattr(model, "_belief"):
-            raise InputError(f"{type(model).__name__} does not know how sure it is of a person; use AltSVM")
+    if not isinstance(person, Person) and not hasattr(model, "_belief"):
+        raise InputError(f"{type(model).__name__} does not know how sure it is of a person; use AltSVM")
+    if not isinstance(person, Person):
         model._require_fit()
-        now = model._frozen()
-        belief = now._believed() if person is None else now._belief(now._one_code(person))
+    now = person.model if isinstance(person, Person) else model._frozen()
     if not now.rank_:
         raise InputError(f"{type(now).__name__} has one ranking for all: no answer tells of a person's taste")
+    if isinstance(person, Person):
+        belief = person.belief
+    else:
+        belief = now._believed() if person is None else now._belief(now._one_code(person))
     pairs = zip(belief.asked.winner.tolist(), belief.asked.loser.tolist(), strict=True)
     return now, belief, sorted({(min(a, b), max(a, b)) for a, b in pairs})
 

@@ -1,7 +1,10 @@
-"""What a command gives: one document, and how to show it to a person."""
+"""What a command gives: one document, and how it is shown to a person or a program."""
 
 from __future__ import annotations
 
+import json
+import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 DIGITS = ("score", "probability")
+PLACES = ("rank", "best", "worst", "group")
 LONG = 1000  # rows
 
 
@@ -32,7 +36,7 @@ def table(console: Console, records: list[Document], names: Sequence[str]) -> No
     from rich.segment import Segment, Segments
     from rich.table import Table
 
-    right = {name: name == "rank" or name in DIGITS for name in names}
+    right = {name: name in PLACES + DIGITS for name in names}
     columns = {name: [f"{r[name]:.4f}" if name in DIGITS else str(r[name]) for r in records] for name in names}
     if len(records) > LONG:  # which would take seconds to fold and colour
         padded = [_padded([name, *column], right[name]) for name, column in columns.items()]
@@ -51,3 +55,47 @@ def _padded(cells: list[str], right: bool) -> list[str]:
     """Cells of one width."""
     width = max(map(len, cells))
     return [cell.rjust(width) if right else cell.ljust(width) for cell in cells]
+
+
+# -- to a person or a program -----------------------------------------------------------------------------------------
+
+
+def in_json(document: Document, indent: int | None) -> str:
+    """A document as a program reads it."""
+    return json.dumps(_finite(document), indent=indent, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    """A document with null where a number is none, which JSON cannot say otherwise."""
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def in_words(document: Document, show: Callable[[Document, Console], None]) -> str:
+    """A document as a person reads it."""
+    from rich.console import Console
+
+    width = None if sys.stdout is not None and sys.stdout.isatty() else 200
+    console = Console(markup=False, emoji=False, highlight=False, width=width)
+    with console.capture() as captured:
+        show(document, console)
+    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+
+
+def write(text: str) -> None:
+    """All of the text, or an error: an unbuffered stream may take less than it is given without a word."""
+    if sys.stdout is None:  # closed by the caller
+        return
+    encoding = sys.stdout.encoding or "utf-8"
+    raw = getattr(sys.stdout, "buffer", None)
+    if raw is None:
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    else:
+        sys.stdout.flush()
+        left = memoryview(text.encode(encoding, "replace"))
+        while left:
+            left = left[raw.write(left) :]
+    sys.stdout.flush()

@@ -8,7 +8,7 @@ from typing import Any
 from ..data import frames
 from ..data.ids import as_ids
 from ..errors import InputError
-from ..estimators import ESTIMATORS
+from ..estimators import ESTIMATORS, load
 from ..models.answers import check_answers
 from .ids import as_text, is_text, of_one_kind, typed
 from .inputs import add_csv, read_table, shown
@@ -22,11 +22,21 @@ def add_answers(parser: Any) -> None:
     group.add_argument(
         "--prefers", nargs=2, action="append", metavar=("WINNER", "LOSER"), help="one answer; may be repeated"
     )
+    add_feature(group)
     group.add_argument(
+        "--asked",
+        action="store_true",
+        help="the items were put before them, as 'rather ask' does; not their own choice",
+    )
+    add_csv(group)
+
+
+def add_feature(parser: Any) -> None:
+    """The option that says what is known of a newcomer."""
+    parser.add_argument(
         "--feature", action="append", default=[], metavar="NAME=VALUE",
         help="what is known of them, by a column of --user-features; may be repeated, and needs no answers",
     )  # fmt: skip
-    add_csv(group)
 
 
 def add_items(parser: Any) -> None:
@@ -35,19 +45,33 @@ def add_items(parser: Any) -> None:
     parser.add_argument("--items-file", metavar="FILE", help="or those in a table's column 'item', or in its only one")
 
 
+def opened(path: str) -> tuple[Any, dict[str, str]]:
+    """A model whose tables have the roles for names, and what its data called the columns."""
+    model = load(path)
+    own = dict(model.names_)
+    model.names_ = {}
+    return model, own
+
+
 def is_newcomer(options: argparse.Namespace) -> bool:
+    if options.asked and options.answers is None and not options.prefers:
+        raise InputError("--asked is about a newcomer's --answers or --prefers; give some, or leave it out")
     return options.answers is not None or bool(options.prefers or options.feature)
 
 
 def newcomer(model: Any, options: argparse.Namespace) -> Any:
     """The person who gave the answers in --answers and --prefers, and is as --feature says."""
-    if not hasattr(model, "fold_in"):
-        able = ", ".join(name for name, kind in ESTIMATORS.items() if hasattr(kind, "fold_in"))
-        raise InputError(f"{type(model).__name__} cannot take newcomers; fit one of {able}")
+    check_takes_newcomers(model)
     pairs = [] if options.answers is None else _answers(model, options)
     for winner, loser in options.prefers or ():
         pairs.append((typed(model, "item", winner), typed(model, "item", loser)))
-    return model.fold_in(pairs, features=known_of(options))
+    return model.fold_in(pairs, features=known_of(options), asked=options.asked)
+
+
+def check_takes_newcomers(model: Any) -> None:
+    if not hasattr(model, "fold_in"):
+        able = ", ".join(name for name, kind in ESTIMATORS.items() if hasattr(kind, "fold_in"))
+        raise InputError(f"{type(model).__name__} cannot take newcomers; fit one of {able}")
 
 
 def known_of(options: argparse.Namespace) -> dict[str, str | None] | None:

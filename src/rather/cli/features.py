@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from ..data.frames import columns as frame_columns
 from ..data.frames import names_in
-from ..data.ids import Ids
+from ..data.ids import Ids, as_ids
 from ..errors import InputError
 from .answer import Document
-from .ids import MISSING, check_complete, is_text
+from .ids import MISSING, as_text, check_complete, is_text
 from .inputs import read_table, shown
 from .roles import candidates, plain, the_column
 
@@ -78,6 +80,23 @@ def values(column: Ids) -> Ids:
         return np.array([float(field) if field in there else math.nan for field in fields])
     words = {field: field if field.strip() and there else None for field in every}
     return np.array([words[field] for field in fields], dtype=object)
+
+
+def titles(model: Any, options: argparse.Namespace) -> dict[Any, str]:
+    """What items are called, by the table of --titles; of several by one name, with their ids."""
+    frame, file = read_table(options.titles, options), shown(options.titles)
+    present = names_in(frame)
+    key = _id_column("item", present, None, file)
+    columns = {"item": key, "title": the_column("title", [x for x in present if x != key], {}, file, option=False)}
+    got = frame_columns(frame, columns)
+    ids, known = as_ids(got["item"], f"the item (column {key!r})"), set(model.items_.tolist())
+    texts = ["" if title is None else str(title).strip() for title in got["title"]]
+    pairs = zip((as_text(ids) if is_text(model.items_) else ids).tolist(), texts, strict=True)
+    called = {item: title for item, title in pairs if title and item in known}
+    if not called:
+        raise InputError(f"{file} has no title of any item of the model; is it the table of these items?")
+    often = Counter(called.values())
+    return {item: title if often[title] == 1 else f"{title} [{item}]" for item, title in called.items()}
 
 
 # -- what a model made of them ----------------------------------------------------------------------------------------

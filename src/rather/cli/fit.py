@@ -57,20 +57,26 @@ def fit(options: argparse.Namespace) -> Answer:
         warnings.filterwarnings("ignore", message="fit interrupted")  # said below, in one line
         model.fit(comparisons, **features)
     history = getattr(model, "history_", [])  # of those that have rounds
-    if model.slope_ is None:
-        model.save(places[-1], options.updatable)  # before it is found how sure to be, which takes about another fit
+    sure = hasattr(model, "_crowd")  # can learn how sure to be of people, which intervals and ask take
+    if model.slope_ is None or sure:
+        model.save(places[-1], options.updatable)  # before it is found how sure to be, which takes a few more fits
         try:
             if history and model.interrupted_:
                 raise KeyboardInterrupt
-            model.calibrate()
+            if model.slope_ is None:
+                model.calibrate()
+            if sure:
+                model._crowd()
             effects = _effects(model)
             model.save(options.out, options.updatable)
         except KeyboardInterrupt:
+            if model.slope_ is not None:
+                model.save(places[-1], options.updatable)
             kept = f" ({options.out} is as it was)" if len(places) > 1 else ""
             resume = "run the same command to go on" if options.checkpoint else "--checkpoint would let it go on"
             raise KeyboardInterrupt(
                 f"interrupted; the model of {len(history)} rounds is saved to {places[-1]}{kept}, "
-                f"without probabilities; {resume}"
+                f"without {'probabilities' if model.slope_ is None else 'intervals'}; {resume}"
             ) from None
     else:
         effects = _effects(model)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..estimators import ESTIMATORS
+from .ask import INTERVAL, add_asking, ask
 from .asked import add_answers, add_items
 from .demo import demo
 from .doctor import doctor
@@ -14,7 +15,7 @@ from .evaluate import METRICS, evaluate
 from .features import add_features
 from .fit import fit
 from .inputs import FORMATS, add_file
-from .lists import LISTED, TASTES, effects, probability, rank, recommend, tastes
+from .lists import DIFFERENT, LISTED, TASTES, differences, effects, probability, rank, recommend, tastes
 from .outputs import add_force
 from .reproduce import paper
 from .sets import data, simulate
@@ -46,7 +47,7 @@ def grammar() -> Parser:
     parser.add_argument("--version", action="version", version=f"rather {__version__}")
     known = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    def command(run: Command, what: str, example: str, usage: str | None = None) -> Parser:
+    def command(run: Command, what: str, example: str, usage: str | None = None, lines: bool = False) -> Parser:
         name = run.__name__
         made: Parser = known.add_parser(
             name,
@@ -55,8 +56,9 @@ def grammar() -> Parser:
             epilog=f"example: rather {name} {example}",
             usage=None if usage is None else f"rather {name} {usage}",
         )
-        made.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
-        made.set_defaults(run=run)
+        printed = "lines of JSON: see below" if lines else "print one JSON document and nothing else"
+        made.add_argument("--json", action="store_true", help=printed)
+        made.set_defaults(run=run, indent=None if lines else 2)
         return made
 
     _demo(command(demo, "see it work: a film club's tastes, learned and checked against the truth", "--members 100"))
@@ -109,6 +111,23 @@ def grammar() -> Parser:
             "how likely a user would rather have one item than another",
             "model.rather ann tea coffee",
             "[options] MODEL USER LEFT RIGHT, or MODEL LEFT RIGHT with --answers, --prefers or --feature",
+        )
+    )
+    asked = command(
+        ask,
+        "be asked which of two you would rather have, again and again, and see your list take shape",
+        "model.rather --titles films.csv --out answers.csv",
+        "[options] MODEL",
+        lines=True,
+    )
+    _add_model(asked)
+    add_asking(asked)
+    _differences(
+        command(
+            differences,
+            "where a user's taste differs from the typical person's, or from another's, most surely first",
+            "model.rather ann bob --top 10",
+            "[options] MODEL (USER [OTHER] | --answers FILE | --prefers WINNER LOSER ... | --feature NAME=X ...)",
         )
     )
     _add_model(command(effects, "what swayed people beside their taste: side, covariates, ties", "model.rather"))
@@ -263,6 +282,13 @@ def _rank(parser: Parser) -> None:
     parser.add_argument("user", metavar="USER").required = False
     parser.add_argument("--everyone", action="store_true", help="everybody's ranking, instead of a user's")
     parser.add_argument("--top", type=int, metavar="N", help="only the first N")
+    parser.add_argument(
+        "--interval", type=float, metavar="X",
+        help="such as 0.9: tell also between which places an item is with this probability, how likely it is to be "
+        "among the first, and which items cannot be told apart (a user's or everybody's take a MODEL fitted with "
+        "--updatable)",
+    )  # fmt: skip
+    parser.add_argument("--top-of", type=int, metavar="N", help="with --interval: how many are the first (10)")
     add_items(parser)
     add_answers(parser)
 
@@ -292,6 +318,18 @@ def _probability(parser: Parser) -> None:
     parser.add_argument(
         "--covariate", action="append", default=[], metavar="NAME=X", help="left's less right's; may be repeated"
     )
+    add_answers(parser)
+
+
+def _differences(parser: Parser) -> None:
+    _add_model(parser)
+    parser.add_argument("user", metavar="USER").required = False
+    parser.add_argument("other", metavar="OTHER", help="(the typical person)").required = False
+    parser.add_argument("--top", type=int, default=DIFFERENT, metavar="N", help=f"only the first N ({DIFFERENT})")
+    parser.add_argument(
+        "--interval", type=float, default=INTERVAL, metavar="X", help=f"probability of the intervals ({INTERVAL})"
+    )
+    add_items(parser)
     add_answers(parser)
 
 

@@ -1,4 +1,4 @@
-"""rather rank, recommend, probability, effects and tastes: what a model says of a user, of all, or of a newcomer."""
+"""What a model says of a user, of all, or of a newcomer: rank, recommend, probability, differences, effects, tastes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 from ..data.ids import INTEGER, as_ids
 from ..data.table_files import write_table
 from ..errors import InputError, number
-from ..estimators import load
 from .answer import Document, facts, table
-from .asked import is_newcomer, items, known_of, newcomer
+from .asked import is_newcomer, items, known_of, newcomer, opened
 from .features import ROLES, blocks, check_learns, sentence
 from .ids import known_users, strange, typed
 from .outputs import check_different, check_table
@@ -23,19 +22,11 @@ if TYPE_CHECKING:
 
     from .answer import Answer
 
-LISTED, TASTES = 10, 15
+LISTED, TASTES, DIFFERENT = 10, 15, 15
 NEWCOMER = "describe a newcomer by --answers FILE or --prefers WINNER LOSER"
 SOMEONE = "a newcomer's --answers, --prefers or --feature"
 RANK_ADVICE = f"rank the items for everyone with --everyone, or {NEWCOMER}"
 RECOMMEND_ADVICE = f"give such users everybody's ranking with --unknown everyone, or {NEWCOMER}"
-
-
-def _load(path: str) -> tuple[Any, dict[str, str]]:
-    """A model whose tables have the roles for names, and what its data called the columns."""
-    model = load(path)
-    own = dict(model.names_)
-    model.names_ = {}
-    return model, own
 
 
 def _columns(ranked: Any) -> dict[str, Any]:
@@ -65,6 +56,11 @@ def _users(model: Any, options: argparse.Namespace) -> list[Any]:
     return [typed(model, "user", text) for text in options.users]
 
 
+def _count(model: Any, among: Any) -> int:
+    """How many items there are to choose from."""
+    return len(model.items_ if among is None else set(as_ids(among, "the items").tolist()))
+
+
 # -- rank -------------------------------------------------------------------------------------------------------------
 
 
@@ -73,22 +69,54 @@ def rank(options: argparse.Namespace) -> Answer:
         number("--top", options.top, at_least=1, integer=True)
     if sum((options.user is not None, options.everyone, is_newcomer(options))) != 1:
         raise InputError(f"rank takes a USER, --everyone, or {SOMEONE}: one of the three")
-    model, _ = _load(options.model)
+    model, _ = opened(options.model)
     who: Document = {"user": None, "everyone": options.everyone, "answers": None, "features": known_of(options)}
     among = items(model, options)
+    how = _how_sure(model, _count(model, among), options)
     if options.everyone:
-        ranked = model.rank(items=among)
+        ranked = model.rank(items=among, **how)
     elif is_newcomer(options):
         person = newcomer(model, options)
-        who["answers"], ranked = len(person.answers), person.rank(among)
+        who["answers"], ranked = len(person.answers), person.rank(among, **how)
     else:
         who["user"] = _user(model, options.user, RANK_ADVICE)
-        ranked = model.rank(who["user"], among)
-    return {"model": options.model, **who, "ranking": _records(_columns(ranked))[: options.top]}, _show_rank
+        ranked = model.rank(who["user"], among, **how)
+    about = {"model": options.model, **who, "interval": options.interval}
+    if how:
+        about["top_of"] = min(LISTED, len(ranked)) if options.top_of is None else options.top_of
+    return about | {"ranking": _records(_columns(ranked))[: options.top]}, _show_rank
+
+
+def _how_sure(model: Any, n: int, options: argparse.Namespace) -> Document:
+    """What rank takes besides, where it is to say how sure it is of the places of n items."""
+    if options.interval is None:
+        if options.top_of is not None:
+            raise InputError("--top-of goes with --interval, such as --interval 0.9; give both")
+        return {}
+    number("--interval", options.interval, above=0.0, below=1.0)
+    if options.top_of is not None:
+        number("--top-of", options.top_of, at_least=1, at_most=n, integer=True)
+    _check_knows_places(model)
+    return {"interval": options.interval, "top": options.top_of}
+
+
+def _check_knows_places(model: Any) -> None:
+    """Refuse a model of a kind that does not know how sure it is."""
+    if not hasattr(model, "difference"):
+        raise InputError(f"{type(model).__name__} does not know how sure it is of places; fit AltSVM")
 
 
 def _show_rank(document: Document, console: Console) -> None:
-    table(console, document["ranking"], ("rank", "item", "score"))
+    if document["interval"] is None:
+        table(console, document["ranking"], ("rank", "item", "score"))
+        return
+    top = f"top {document['top_of']}"
+    rows = [{**row, top: f"{row['top']:.0%}"} for row in document["ranking"]]
+    table(console, rows, ("rank", "item", "score", "best", "worst", top, "group"))
+    console.print(
+        f"\nwith {document['interval']:.0%} probability from place best to worst; items of one group cannot be told "
+        "apart from its first"
+    )
 
 
 # -- recommend --------------------------------------------------------------------------------------------------------
@@ -101,9 +129,9 @@ def recommend(options: argparse.Namespace) -> Answer:
         files = options.model, options.answers, options.items_file, options.out
         check_different("the model, the answers, the items and the recommendations", files)
         check_table(options.out, options.force)
-    model, own = _load(options.model)
+    model, own = opened(options.model)
     among = items(model, options)
-    k = min(LISTED, len(model.items_ if among is None else set(as_ids(among, "the items").tolist())))
+    k = min(LISTED, _count(model, among))
     k = k if options.k is None else options.k
     about: Document
     if is_newcomer(options):
@@ -152,7 +180,7 @@ def probability(options: argparse.Namespace) -> Answer:
             f"probability takes USER LEFT RIGHT, or LEFT RIGHT with {SOMEONE}; "
             f"{wanted} ids go here, and {len(options.ids)} were given"
         )
-    model, _ = _load(options.model)
+    model, _ = opened(options.model)
     _check_sure(model, options.model)
     left, right = (typed(model, "item", text) for text in options.ids[-2:])
     if is_newcomer(options):
@@ -197,11 +225,51 @@ def _show_probability(document: Document, console: Console) -> None:
     console.print(f"{sentence} with probability {document['probability']:.4f}{tie}")
 
 
+# -- differences ------------------------------------------------------------------------------------------------------
+
+
+def differences(options: argparse.Namespace) -> Answer:
+    number("--top", options.top, at_least=1, integer=True)
+    number("--interval", options.interval, above=0.0, below=1.0)
+    if (options.user is not None) == is_newcomer(options):
+        raise InputError(f"differences takes a USER, or {SOMEONE}: one of the two")
+    if options.user is not None and options.user == options.other:
+        raise InputError(f"USER and OTHER are both {options.user!r}; name two people, or one for the typical person")
+    model, _ = opened(options.model)
+    _check_knows_places(model)
+    who: Document = {"user": None, "other": None, "answers": None, "features": known_of(options)}
+    among, interval = items(model, options), options.interval
+    if is_newcomer(options):
+        person = newcomer(model, options)
+        who["answers"], found = len(person.answers), person.difference(items=among, interval=interval)
+    else:
+        given = {"user": options.user, "other": options.other}
+        people = {role: _user(model, text, NEWCOMER) for role, text in given.items() if text is not None}
+        who, found = who | people, model.difference(**people, items=among, interval=interval)
+    rows = _records(found.columns)
+    told = sum(row["low"] > 0 or row["high"] < 0 for row in rows)
+    about = {"model": options.model, **who, "interval": interval, "of": len(rows), "told": told}
+    return about | {"differences": rows[: options.top]}, _show_differences
+
+
+def _show_differences(document: Document, console: Console) -> None:
+    names = ("difference", "low", "high")
+    rows = [{**row, **{name: f"{row[name]:+.2f}" for name in names}} for row in document["differences"]]
+    table(console, [{**row, "sure": f"{row['sure']:.0%}"} for row in rows], ("item", *names, "sure"))
+    than = "the typical person" if document["other"] is None else document["other"]
+    left = document["of"] - len(rows)
+    console.print(
+        f"\nhow much more an item is worth than to {than}, in log-odds; of {document['told']:,} of {document['of']:,} "
+        f"items it can be told (0 is outside the interval)"
+        + (f"; {left:,} more with --top {document['of']}" if left else "")
+    )
+
+
 # -- effects ----------------------------------------------------------------------------------------------------------
 
 
 def effects(options: argparse.Namespace) -> Answer:
-    model, _ = _load(options.model)
+    model, _ = opened(options.model)
     if not hasattr(model, "effects"):
         raise InputError(f"{type(model).__name__} does not know of side, covariates and ties; fit AltSVM or Convex")
     return {"model": options.model, "effects": _records(model.effects().columns)}, _show_effects
@@ -220,7 +288,7 @@ def tastes(options: argparse.Namespace) -> Answer:
     number("--top", options.top, at_least=1, integer=True)
     if options.by == "own" and options.user is None:
         raise InputError("--by own is the order of one user's tastes; name the USER, or leave it out")
-    model, _ = _load(options.model)
+    model, _ = opened(options.model)
     check_learns(model)
     model._learned_of_items()
     _check_sure(model, options.model)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..errors import InputError
-from .answer import Document
+from .answer import in_json, in_words, write
 from .grammar import grammar
 from .reproduce import paper
 from .wording import for_the_shell
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,9 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.showwarning = _warn
             document, show = options.run(options)
         if options.json:
-            _write(json.dumps(_finite(document), indent=2, allow_nan=False) + "\n")
+            write(in_json(document, options.indent))
         elif not getattr(options, "quiet", False):
-            _write(_shown(document, show))
+            write(in_words(document, show))
         return 0 if document.get("ok", True) else 1
     except KeyboardInterrupt as e:
         return _complain(str(e) or "interrupted", 130)
@@ -76,38 +71,3 @@ def _complain(sentence: str, code: int) -> int:
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
     """The library's warnings, as one line each."""
     print(f"rather: {' '.join(for_the_shell(str(message)).split())}", file=sys.stderr)
-
-
-def _finite(value: Any) -> Any:
-    """A document with null where a number is none, which JSON cannot say otherwise."""
-    if isinstance(value, dict):
-        return {name: _finite(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_finite(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _shown(document: Document, show: Callable[[Document, Console], None]) -> str:
-    from rich.console import Console
-
-    width = None if sys.stdout is not None and sys.stdout.isatty() else 200
-    console = Console(markup=False, emoji=False, highlight=False, width=width)
-    with console.capture() as captured:
-        show(document, console)
-    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
-
-
-def _write(text: str) -> None:
-    """All of the text, or an error: an unbuffered stream may take less than it is given without a word."""
-    if sys.stdout is None:  # closed by the caller
-        return
-    encoding = sys.stdout.encoding or "utf-8"
-    raw = getattr(sys.stdout, "buffer", None)
-    if raw is None:
-        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
-    else:
-        sys.stdout.flush()
-        left = memoryview(text.encode(encoding, "replace"))
-        while left:
-            left = left[raw.write(left) :]
-    sys.stdout.flush()

@@ -18,6 +18,7 @@ SPELLINGS = {
         "song id", "track", "track id", "artist", "artist id", "article", "article id", "option", "option id",
     ),
     "rating": ("stars", "score"),
+    "title": ("name", "item title", "item name", "movie title", "film title", "book title", "label"),
     "winner": ("winner id", "winning item", "chosen", "chosen item", "preferred", "preferred item"),
     "loser": ("loser id", "losing item", "rejected", "rejected item", "unpreferred"),
     "left": ("left item", "left id", "model a", "option a", "item a"),

@@ -11,6 +11,7 @@ OPTIONS = {
 PARAMETERS = (
     *OPTIONS, "rank", "reg", "lam", "loss", "exposure", "solver", "max_iter", "tol", "seed", "checkpoint", "keep",
     "per_user", "unseen", "min_test", "min_gap", "unknown", "exclude", "k", "noise", "members", "by", "time",
+    "explore", "interval", "aim",
 )  # fmt: skip
 _NAMES = "|".join(PARAMETERS)
 _CALLS = {
@@ -28,6 +29,10 @@ _CALLS = {
     r"fit it again, to old\.extended\(new\)": "fit it again, to all of the data",
     r"comparisons=False": "without --updatable",
     r"\b(item|user)_features\b": r"--\1-features",
+    r"fit it again, ask it for rank\(user, interval=0\.9\), and save it then": "fit it again, with 'rather fit'",
+    r"save it with save\(path, comparisons=True\), or use fold_in\(answers\)": (
+        "fit it with --updatable, or describe someone by --answers FILE or --prefers WINNER LOSER"
+    ),
     r"update\(\.\.\.\) takes in more": "a FILE of newer data takes in more",
 }
 

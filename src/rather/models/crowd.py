@@ -2,8 +2,8 @@
 
     in log-odds, the worth of item j to person i is    L_ij = a b_j + k (mean_i + d_i) . v_j + e_ij
 
-where d_i, a person's vector less what is expected of it, is normal with the mean and covariance that the vectors of the
-fitted people have, and e_ij, normal about 0 with variance w / (n_j + 5) + c, is what the vectors leave out: what is not
+where d_i, a person's vector less what is expected of it, is normal with the mean and covariance that the vectors of
+fitted people have, and e_ij, normal about 0 with variance w / (n_j + 20) + c, is what vectors leave out: what is not
 known of v_j and b_j, which n_j people met, and likings that are a person's alone. Both last: an answer about an item
 tells of its e_ij as well. k, a, w and c are those by which answers put aside are likeliest, given the rest of what the
 same people said; so they know what fitted items, too, do not know.
@@ -25,17 +25,19 @@ from ..native import FloatArray
 from ..solving.variational import Normal, given_answers, margins_given
 from .calibration import put_aside
 
-SOME = 5.0  # people: an item that fewer met is known by its prior
+SOME = 20.0  # people: an item that fewer met is known by its prior
 KNOWN = 5.0  # items met, from where on a person's vector counts about as much as any other
 LEAST = 1e-4  # of the largest variance of a direction: in others nobody differs
 ANSWERS, PEOPLE = 1500, 300  # put aside in all, and by so many each time
-MOST_TRIED = 60  # of one person's answers here
+MOST_TRIED = 30  # of one person's answers here
 MOST = 2000  # of one person's answers
 MOST_RATED = 100  # pairs of one person's ratings
 RATING = 3.0  # answers: what a rating says, beside whether it is above another one
 NUMBERS = 400_000  # of one covariance of people's margins
-TRIES = 70
-# log (k / slope, a / slope, w, c): where they are expected, how far from it, and the first steps
+TRIES = 60
+# log (k / slope, a / slope, w, c): where they are expected (but items no farther apart than USUAL, in log-odds), how
+# far from it, and the first steps
+USUAL = 2.0
 EXPECTED = np.log([2.0, 1.3, 10.0, 0.05])
 SPREAD = np.array([1.0, 0.7, 1.4, 2.0])
 STEPS = np.array([0.7, 0.4, 1.0, 1.5])
@@ -255,6 +257,13 @@ def _shared(left: Any, right: Any, variance: Any) -> Any:
     return same[0] + same[1]
 
 
+def _apart(model: Any, comparisons: Comparisons) -> tuple[float, float]:
+    """How far items are apart to a typical person by taste, and to all, in units of scores."""
+    crowd, V = spread(model, Sureness(1.0, 1.0, 1.0, 1.0), comparisons.source), model.V_.astype(np.float64)
+    Z = V[:, : model.rank_] @ root(crowd.beside)
+    return float(np.sqrt(np.square(Z).sum(axis=1).mean())), float(np.std(V[:, model.rank_]))
+
+
 def averaged(mean: Any, variance: Any) -> Any:
     """The log-odds of E sigma(z) for z normal (D. MacKay: The evidence framework applied to classification, 1992)."""
     return mean / np.sqrt(1 + np.pi / 8 * variance)
@@ -270,15 +279,19 @@ def found(model: Any, comparisons: Comparisons) -> Sureness:
         n += len(trials[-1].weight)
         if n >= ANSWERS:
             break
-    centre = EXPECTED + np.array([math.log(slope)] * 2 + [0.0, 0.0])
+    centre = EXPECTED.copy()
+    for at, apart in enumerate(_apart(model, comparisons)):
+        usual = EXPECTED[at] + math.log(slope)
+        centre[at] = usual if apart == 0 else min(usual, math.log(USUAL / apart))
     if not trials:
         return Sureness(*map(float, np.exp(centre)))
     total = sum(float(trial.weight.sum()) for trial in trials)
+    counted = min(1.0, comparisons.source.answers() / total)  # none counts twice, however often it was put aside
 
     def value(t: Any) -> float:
         s = Sureness(*map(float, np.exp(np.clip(t, -20.0, 20.0))))
         lost = sum(float(trial.weight @ np.logaddexp(0, -trial.logits(s))) for trial in trials)
-        return (lost + 0.5 * float(np.square((t - centre) / SPREAD).sum())) / total
+        return (counted * lost + 0.5 * float(np.square((t - centre) / SPREAD).sum())) / total
 
     simplex = np.vstack([centre, centre + np.diag(STEPS)])
     options = {"maxfev": TRIES, "xatol": 0.05, "fatol": 1e-4, "initial_simplex": simplex}

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import number
 
-NUMBERS, LEAST, MOST = 2**25, 200, 2000  # drawn at most; rows of them
+NUMBERS, LEAST, MOST = 2**22, 200, 1000  # drawn at most; rows of them
 
 
 def n_draws(n_items: int) -> int:

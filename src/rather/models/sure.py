@@ -95,7 +95,8 @@ class Sure(Swayed):
         if other is EVERYONE:
             theirs = self._items_met().offset[among][None]
         else:
-            theirs = self._drawn(self._belief(self._one_code(other)), among, other=True)
+            u = self._one_code(other)
+            theirs = self._drawn(self._belief(u), among, other=u != self._one_code(user))
         return self._apart(mine, theirs, among, interval)
 
     def _apart(self, mine: Any, theirs: Any, among: Codes, interval: float) -> Table:
