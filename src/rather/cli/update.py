@@ -60,11 +60,11 @@ def _updated(model: Any, out: str, options: argparse.Namespace) -> Answer:
         earlier = read_source(argparse.Namespace(**{**vars(options), "file": options.old}))
         old = _comparisons(_of_its_kind(model, earlier), own, options, more=False)
     features = read_features(options, model.names_)
-    told = sure = False
+    told = False
     if type(model).update is Estimator.update:  # which says that it cannot
         features = {}
     else:
-        told, sure = model._told.found is not None, model._sure.crowd is not None
+        told = model._told.found is not None
     before = len(model.users_), len(model.items_)
     if verbose:
         print(f"{as_read(source.about)}\n{new}", file=sys.stderr)
@@ -78,8 +78,6 @@ def _updated(model: Any, out: str, options: argparse.Namespace) -> Answer:
     seconds, updatable = time.perf_counter() - began, own is not None or options.updatable
     if told:  # as before
         model.effects()
-    if sure:
-        model._crowd()
     model.save(out, comparisons=updatable)
     return source.about | {
         "model": options.model, "users": len(model.users_), "items": len(model.items_),
