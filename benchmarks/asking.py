@@ -10,7 +10,8 @@ tested; whoever has not rated one has not seen it, equal stars cannot be decided
 are ranked by what is known of them (``Person.belief``), so that only the questions differ. Policies: any pair, the pair
 nearest to one half, the pair whose difference is least known, the most information (``next_question``), the same aimed
 at the top, a list that is the same for everybody (``questionnaire``) and, where it is not known what was rated, most
-information of films that many know (``familiar=True``). Bands are 90 % intervals, by drawing people anew.
+information of films that many know (``familiar=True``). Bands are 90 % intervals of
+what the questions gained, by drawing people anew.
 Without exposure, which handed-out films would not tell of, and with it.
 """
 
@@ -170,9 +171,9 @@ def saved(seeds: int, jobs: int, exposures: tuple[bool, ...]) -> Iterator[dict[s
     for (setting, exposure, policy), parts in held.items():
         values = np.concatenate(parts)
         rng = np.random.default_rng(0)
-        drawn = np.stack([np.nanmean(values[rng.integers(0, len(values), len(values))], axis=0) for _ in range(500)])
-        low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
-        mean = np.nanmean(values, axis=0)
+        mean, gains = np.nanmean(values, axis=0), values - values[:, :1]
+        drawn = np.stack([np.nanmean(gains[rng.integers(0, len(gains), len(gains))], axis=0) for _ in range(500)])
+        low, high = mean[0] + np.quantile(drawn, [0.05, 0.95], axis=0)
         for n, at in enumerate(AT):
             made = {"setting": setting, "exposure": exposure, "policy": policy, "questions": at, "people": len(values)}
             for k, name in enumerate(("accuracy", "NDCG@10")):
@@ -206,7 +207,7 @@ def picture(rows: list[dict[str, Any]]) -> None:
             ax.set_ylabel(name)
             what = "films they have rated" if setting == "rated" else "any well-known film"
             ax.set_title(what + (", with exposure" if exposure else ""))
-    axes[0, -1].legend(frameon=False, fontsize=8)
+    axes[0, -1].legend(frameon=False, fontsize=8, loc="upper left")
     folder = bench.RESULTS if smoke.ON else Path(__file__).parents[1] / "docs" / "pictures"
     figure.savefig(folder / "asking.svg")
     print(f"-> {folder.name}/asking.svg")
