@@ -4,7 +4,8 @@
     python benchmarks/asking.py time                            # seconds of one question, by how many items there are
 
 saved: whole people are held out, the model is fitted to all others. Of each one's films a half may be asked about, the
-pairs of the other half are the test: share in the right order, and NDCG@10, after so many questions. "rated": pairs of
+pairs of the other half are the test: share in the right order, NDCG@10, log loss and Brier score (so of probabilities by
+answers that were chosen, too) after so many questions. "rated": pairs of
 films of different stars that the person has rated. "open": any of the 200 films that most people rated and are not
 tested; whoever has not rated one has not seen it, equal stars cannot be decided, and either counts as a question. All
 are ranked by what is known of them (``Person.belief``), so that only the questions differ. Policies: any pair, the pair
@@ -39,6 +40,7 @@ PEOPLE = sized(200, 4)
 AT = sized((0, 3, 5, 12, 20, 30), (0, 2))
 KNOWN = sized(200, 10)  # films that may be asked about without knowing whether they were rated
 LEAST = sized(40, 6)  # ratings of a person
+MOST_PAIRS = 300  # of a person's test films, whose probabilities are judged
 POLICIES = "random", "nearest to one half", "least known", "information", "top", "the same for all", "familiar"
 
 
@@ -65,8 +67,8 @@ class World:
         return dict(zip(items[ask].tolist(), stars[ask].tolist(), strict=True)), items[test], stars[test]
 
 
-def interview(world: World, person: int, policy: str, setting: str) -> list[tuple[float, float]]:
-    """(accuracy, NDCG@10) on the test films after so many questions."""
+def interview(world: World, person: int, policy: str, setting: str) -> list[tuple[float, ...]]:
+    """Accuracy, NDCG@10, log loss and Brier score on the test films after so many questions."""
     rated, test, stars = world.people[person]
     rng = np.random.default_rng([world.seed, person])
     tested = set(test.tolist())
@@ -79,7 +81,7 @@ def interview(world: World, person: int, policy: str, setting: str) -> list[tupl
             n += 1
             if question is not None:
                 asked.answer(*question, rated)
-        out.append(judged(asked.person.belief.expected(world.model._item_codes(test)), stars))
+        out.append(judged(asked.person.belief, world.model._item_codes(test), stars, rng))
     return out
 
 
@@ -143,12 +145,16 @@ class Asking:
         self.person = self.model.fold_in(self.answers, asked=True)
 
 
-def judged(score: Any, stars: Any) -> tuple[float, float]:
-    better = stars[:, None] > stars
-    right = (score[:, None] > score)[better].mean() if better.any() else np.nan
+def judged(belief: Any, items: Any, stars: Any, rng: np.random.Generator) -> tuple[float, ...]:
+    score, better = belief.expected(items), stars[:, None] > stars
     gain, places = 2.0**stars - 1, 1 / np.log2(np.arange(2, 12))
     got, best = (gain[np.argsort(-by, kind="stable")[:10]] @ places[: min(len(gain), 10)] for by in (score, gain))
-    return float(right), float(got / best)
+    pairs = rng.permutation(np.argwhere(better))[:MOST_PAIRS]
+    if not len(pairs):
+        return np.nan, float(got / best), np.nan, np.nan
+    p = belief.probability(items[pairs[:, 0]], items[pairs[:, 1]])
+    told = float(-np.log(np.maximum(p, 1e-12)).mean()), float(np.square(1 - p).mean())
+    return float((score[:, None] > score)[better].mean()), float(got / best), *told
 
 
 def one_world(task: tuple[int, bool, str]) -> list[dict[str, Any]]:
@@ -176,7 +182,7 @@ def saved(seeds: int, jobs: int, exposures: tuple[bool, ...]) -> Iterator[dict[s
         low, high = mean[0] + np.quantile(drawn, [0.05, 0.95], axis=0)
         for n, at in enumerate(AT):
             made = {"setting": setting, "exposure": exposure, "policy": policy, "questions": at, "people": len(values)}
-            for k, name in enumerate(("accuracy", "NDCG@10")):
+            for k, name in enumerate(("accuracy", "NDCG@10", "log loss", "Brier")):
                 made |= {name: mean[n, k], f"{name} low": low[n, k], f"{name} high": high[n, k]}
             yield made
 
