@@ -4,15 +4,14 @@
     python benchmarks/asking.py time                            # seconds of one question, by how many items there are
 
 saved: whole people are held out, the model is fitted to all others. Of each one's films a half may be asked about, the
-pairs of the other half are the test: share in the right order, NDCG@10, log loss and Brier score (so of probabilities by
-answers that were chosen, too) after so many questions. "rated": pairs of
-films of different stars that the person has rated. "open": any of the 200 films that most people rated and are not
-tested; whoever has not rated one has not seen it, equal stars cannot be decided, and either counts as a question. All
-are ranked by what is known of them (``Person.belief``), so that only the questions differ. Policies: any pair, the pair
-nearest to one half, the pair whose difference is least known, the most information (``next_question``), the same aimed
-at the top, a list that is the same for everybody (``questionnaire``) and, where it is not known what was rated, most
-information of films that many know (``familiar=True``). Bands are 90 % intervals of
-what the questions gained, by drawing people anew.
+pairs of the other half are the test: share in the right order, NDCG@10, log loss and Brier score after so many
+questions, so that probabilities after chosen questions are judged too. "rated": pairs of films of different stars that
+the person has rated. "open": any of the 200 films that most people rated and are not tested; whoever has not rated one
+has not seen it, equal stars cannot be decided, and either counts as a question. All are ranked by what is known of them
+(``Person.belief``), so that only the questions differ. Policies: any pair, the pair nearest to one half, the pair whose
+difference is least known, the most information (``next_question``), the same aimed at the top, a list that is made
+beforehand of what may be asked (``questionnaire``), and, where it is not known what was rated, most information of films
+that many know (``familiar=True``). Bands are 90 % intervals of what the questions gained, by drawing people anew.
 Without exposure, which handed-out films would not tell of, and with it.
 """
 
@@ -41,7 +40,7 @@ AT = sized((0, 3, 5, 12, 20, 30), (0, 2))
 KNOWN = sized(200, 10)  # films that may be asked about without knowing whether they were rated
 LEAST = sized(40, 6)  # ratings of a person
 MOST_PAIRS = 300  # of a person's test films, whose probabilities are judged
-POLICIES = "random", "nearest to one half", "least known", "information", "top", "the same for all", "familiar"
+POLICIES = "random", "nearest to one half", "least known", "information", "top", "a list made beforehand", "familiar"
 
 
 class World:
@@ -95,7 +94,7 @@ class Asking:
         self.done: set[frozenset[Any]] = set()
         self.person = model.fold_in([], asked=True)
         self.list = []
-        if policy == "the same for all":
+        if policy == "a list made beforehand":
             sheet = rather.questionnaire(model, min(max(AT), len(films) // 2), films)
             self.list = list(zip(sheet["left"].tolist(), sheet["right"].tolist(), strict=True))
 
