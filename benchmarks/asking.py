@@ -10,7 +10,7 @@ the person has rated. "open": any of the 200 films that most people rated and ar
 has not seen it, equal stars cannot be decided, and either counts as a question. All are ranked by what is known of them
 (``Person.belief``), so that only the questions differ. Policies: any pair, the pair nearest to one half, the pair whose
 difference is least known, the most information (``next_question``), the same aimed at the top, a list that is made
-beforehand of what may be asked (``questionnaire``), and, where it is not known what was rated, most information of films
+beforehand of what may be asked (``questionnaire``) and, where it is not known what was rated, most information of films
 that many know (``familiar=True``). Bands are 90 % intervals of what the questions gained, by drawing people anew.
 Without exposure, which handed-out films would not tell of, and with it.
 """
