@@ -404,7 +404,7 @@ def test_others_must_be_of_the_same_model(fitted):
 def test_hostile_parts_of_files_are_refused(fitted):
     model, _ = fitted
     crowd = model._crowd()
-    tensors, said = crowd.tensors(), asdict(crowd.sureness)
+    tensors, said = crowd.tensors(), [asdict(one) for one in crowd.sureness]
     assert Crowd.restored(tensors, said, model.rank_, 30).count.tolist() == crowd.count.tolist()
     for name, wrong in (
         ("crowd_covariance", np.zeros((3, 2), np.float32)),
@@ -416,4 +416,4 @@ def test_hostile_parts_of_files_are_refused(fitted):
             Crowd.restored({**tensors, name: wrong}, said, model.rank_, 30)
     for wrong in (-1.0, 0.0, float("nan"), "much", 1e300):
         with pytest.raises(ValueError, match="fit together"):
-            Crowd.restored(tensors, {**said, "own": wrong}, model.rank_, 30)
+            Crowd.restored(tensors, [said[0], {**said[1], "own": wrong}], model.rank_, 30)

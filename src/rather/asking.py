@@ -32,6 +32,7 @@ from .solving.variational import bent
 CANDIDATES = 400  # items, those that most people met
 TOP, CONTENDERS, DRAWS = 10, 60, 400
 MOST_TOP = 50  # that may be settled
+LEAST = 1e-9  # bits that say anything
 AIMS = "everything", "top"
 BEND = np.sqrt(np.pi * np.log(2) / 2)
 
@@ -114,7 +115,7 @@ def next_question(
     free = _free(items, asked)
     left, right = np.triu_indices(len(items), 1)
     open_ = np.flatnonzero(free[left, right])
-    if not information.any():
+    if not (information > LEAST).any():
         raise InputError("no answer would tell of a taste: all people that the model knows are alike, or there is one")
     if not len(open_):
         raise InputError("there is no pair left to ask: all candidates are answered, or fewer than two are known")
@@ -224,6 +225,8 @@ def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]
         raise InputError(f"{type(model).__name__} does not know how sure it is of a person; use AltSVM")
     if not isinstance(person, Person):
         model._require_fit()
+    if isinstance(person, Person) and not np.array_equal(person.model.items_, model.items_):
+        raise InputError("the person is of another model; use fold_in of this one")
     now = person.model if isinstance(person, Person) else model._frozen()
     if not now.rank_:
         raise InputError(f"{type(now).__name__} has one ranking for all: no answer tells of a person's taste")

@@ -171,7 +171,7 @@ def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None)
     place *= 2.5 / max(np.linalg.norm(place, axis=1).max(), 1e-12)
     U = now.U_[:, : now.rank_].astype(np.float64) - crowd.mean
     some = np.random.default_rng(0).permutation(len(U))[:DOTS]
-    people = U[some] @ (crowd.sureness.taste * now.V_[:, : now.rank_].T @ turn)
+    people = U[some] @ (crowd.sureness[1].taste * now.V_[:, : now.rank_].T @ turn)
     ax = _axes(ax, height=7.0, width=7.2)
     ax.plot(*people.T, ".", color=CROWD, alpha=0.35, markersize=5, markeredgewidth=0, label="people")
     ax.plot(*place.T, "s", color=CROWD, markersize=4, label="items")

@@ -48,7 +48,6 @@ class Levels(Source):
         return _pairs_at(self.levels, winner, loser)
 
     def said_by(self, people: Any, most: int, rng: np.random.Generator) -> Pairs:
-        """The same, but that pairs drawn weigh 1 each: n levels are no n^2 answers."""
         start, parts = row_starts(self.levels.user, self.n_users), []
         for person in np.unique(people):
             rows = np.arange(start[person], start[person + 1])

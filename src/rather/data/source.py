@@ -154,21 +154,17 @@ class Source(ABC):
     def said_by(self, people: Any, most: int, rng: np.random.Generator) -> Pairs:
         """Comparisons of some users, in their order, drawn at random where one made more than ``most``.
 
-        Weights are 1 in the mean over all users. Where each is an answer, those drawn weigh together what all would.
+        Weights are 1 in the mean over all users.
         """
         pairs = self.pairs()
         mask = np.zeros(self.n_users, bool)
         mask[people] = True
         rows = np.flatnonzero(mask[pairs.user])
         rows = rows[np.argsort(pairs.user[rows], kind="stable")]
-        place, size = random_places(pairs.user[rows], self.n_users, rng)
-        rows = rows[place < most]
-        times = 1.0 if self.implied else np.maximum(size / most, 1.0)[pairs.user[rows]]
+        rows = rows[random_places(pairs.user[rows], self.n_users, rng)[0] < most]
         whole = pairs.weights() * np.where(is_tied(pairs), 2.0, 1.0)
-        weight = (pairs.weights()[rows] * times / max(float(whole.sum()) / max(len(whole), 1), 1e-30)).astype(
-            np.float32
-        )
-        return replace(pairs.take(rows), weight=weight)
+        mean = max(float(whole.sum()) / max(len(whole), 1), 1e-30)
+        return replace(pairs.take(rows), weight=(pairs.weights()[rows] / mean).astype(np.float32))
 
     @abstractmethod
     def without_items(self, items: Mask) -> Source:

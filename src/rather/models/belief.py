@@ -15,14 +15,14 @@ from .crowd import Asked, Crowd, averaged, root
 class Items:
     """Items as people's tastes meet them: rows of directions in which people differ by 1, and what is worth to all.
 
-    ``beside``: where something is expected of people (see ``Crowd``).
+    ``beside``: where something is expected of people (see ``Crowd``); ``newcomer``: to whom items were not fitted.
     """
 
-    def __init__(self, model: Any, crowd: Crowd, beside: bool = False) -> None:
-        s, rank = crowd.sureness, model.rank_
+    def __init__(self, model: Any, crowd: Crowd, beside: bool, newcomer: bool) -> None:
+        s, rank = crowd.sureness[newcomer], model.rank_
         self.V = s.taste * model.V_[:, :rank].astype(np.float64)
         mean, covariance = (crowd.beside_mean, crowd.beside) if beside else (crowd.mean, crowd.covariance)
-        self.Z, self.noise, self.sway = self.V @ root(covariance), crowd.noise, s.bias
+        self.Z, self.noise, self.sway = self.V @ root(covariance), crowd.noise(newcomer), s.bias
         self.offset = s.bias * model.V_[:, rank].astype(np.float64) + self.V @ mean
 
 

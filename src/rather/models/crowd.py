@@ -6,12 +6,15 @@ where d_i, a person's vector less what is expected of it, is normal with the mea
 fitted people have, and e_ij, normal about 0 with variance w / (n_j + 20) + c, is what vectors leave out: what is not
 known of v_j and b_j, which n_j people met, and likings that are a person's alone. Both last: an answer about an item
 tells of its e_ij as well. k, a, w and c are those by which answers put aside are likeliest, given the rest of what the
-same people said; so they know what fitted items, too, do not know.
+same people said; so they know what fitted items, too, do not know. Items fit those best whom they were fitted to, so
+there are two of each: one for the people of the fit, of whom some answers are put aside, and one for newcomers, by
+people of whom all are.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +22,9 @@ import numpy as np
 from scipy import optimize
 
 from ..data.comparisons import Comparisons
-from ..data.rows import random_places, row_starts
+from ..data.rows import Pairs, is_tied, random_places, row_starts
 from ..data.source import Source
+from ..data.votes import Votes
 from ..native import FloatArray
 from ..solving.variational import Normal, given_answers, margins_given
 from .calibration import put_aside
@@ -30,11 +34,12 @@ KNOWN = 5.0  # items met, from where on a person's vector counts about as much a
 LEAST = 1e-4  # of the largest variance of a direction: in others nobody differs
 ANSWERS, PEOPLE = 1500, 300  # put aside in all, and by so many each time
 MOST_TRIED = 30  # of one person's answers here
-MOST = 2000  # of one person's answers
+MOST = 3000  # of one person's answers: more change nothing
 MOST_RATED = 100  # pairs of one person's ratings
 RATING = 3.0  # answers: what a rating says, beside whether it is above another one
 NUMBERS = 400_000  # of one covariance of people's margins
 TRIES = 60
+FOLDS, ASKED, MOST_ASKED = 5, 0.3, 15  # people put aside: one in five; of the answers of each so many are asked
 # log (k / slope, a / slope, w, c): where they are expected (but items no farther apart than USUAL, in log-odds), how
 # far from it, and the first steps
 USUAL = 2.0
@@ -58,24 +63,29 @@ class Sureness:
         return all(isinstance(x, float) and 0 < x < LARGEST for x in every)
 
 
+Both = tuple[Sureness, Sureness]  # of people in the fit, and of newcomers
+UNITS: Both = (Sureness(1.0, 1.0, 1.0, 1.0), Sureness(1.0, 1.0, 1.0, 1.0))
+
+
 @dataclass(frozen=True)
 class Crowd:
     """How people's vectors are spread, and how many people met each item.
 
     ``mean`` and ``covariance`` are of all that is not known of someone, ``beside_mean`` and ``beside`` of what is not
-    known where what they met, or their features, say what to expect. ``noise`` is the variance of e_ij.
+    known where what they met, or their features, say what to expect.
     """
 
-    sureness: Sureness
+    sureness: Both
     mean: FloatArray
     covariance: FloatArray
     beside_mean: FloatArray
     beside: FloatArray
     count: FloatArray
 
-    @property
-    def noise(self) -> FloatArray:
-        return np.asarray(self.sureness.items / (self.count + SOME) + self.sureness.own, np.float64)
+    def noise(self, newcomer: bool) -> FloatArray:
+        """The variance of e_ij."""
+        s = self.sureness[newcomer]
+        return np.asarray(s.items / (self.count + SOME) + s.own, np.float64)
 
     # -- files --------------------------------------------------------------------------------------------------
 
@@ -85,14 +95,15 @@ class Crowd:
     @classmethod
     def restored(cls, tensors: dict[str, Any], said: Any, rank: int, n_items: int) -> Crowd:
         """From a file; a ValueError if its parts do not fit together."""
-        made = cls(Sureness(**said), *(tensors[f"crowd_{name}"] for name in PARTS))
+        members, newcomers = (Sureness(**one) for one in said)
+        made = cls((members, newcomers), *(tensors[f"crowd_{name}"] for name in PARTS))
         shapes = (rank,), (rank, rank), (rank,), (rank, rank), (n_items,)
         arrays = [getattr(made, name) for name in PARTS]
         sound = all(
             a.dtype == np.float32 and a.shape == shape and bool((np.abs(a) < LARGEST).all())
             for a, shape in zip(arrays, shapes, strict=True)
         )
-        if not sound or not made.sureness.is_sound() or (made.count < 0).any():
+        if not sound or not all(one.is_sound() for one in made.sureness) or (made.count < 0).any():
             raise ValueError("what is said of the crowd does not fit together")
         return made
 
@@ -104,13 +115,13 @@ PARTS = "mean", "covariance", "beside_mean", "beside", "count"
 class Found:
     """What was found of one fitted state, once it is; shared by all that answer from that state."""
 
-    sureness: Sureness | None = None
+    sureness: Both | None = None
     crowd: Crowd | None = None
-    items: dict[bool, Any] = field(default_factory=dict)  # ``belief.Items``, beside what is expected and not
+    items: dict[tuple[bool, bool], Any] = field(default_factory=dict)  # ``belief.Items``
     expected: Any = None  # of the users
 
 
-def spread(model: Any, sureness: Sureness, source: Source | None) -> Crowd:
+def spread(model: Any, sureness: Both, source: Source | None) -> Crowd:
     """The crowd of a fitted model, from the vectors of its users."""
     rank, n = model.rank_, np.diff(model.seen_[0]).astype(np.float64)
     U, count = model.U_[:, :rank].astype(np.float64), np.bincount(model.seen_[1], minlength=len(model.items_))
@@ -194,10 +205,11 @@ class _Trial:
     What is beforehand known of margins is a sum of three covariances, times k^2, w and c; each is computed once.
     """
 
-    def __init__(self, twin: Any, rest: Comparisons, pairs: Any, rng: np.random.Generator) -> None:
+    def __init__(self, twin: Any, rest: Source, told: Source, pairs: Pairs, rng: np.random.Generator) -> None:
+        """``rest`` is what the twin was fitted to, ``told`` what is known of those whose answers are put aside."""
         people = rng.permutation(np.unique(pairs.user))[:PEOPLE]
-        sway = twin._sway_of(rest.source)
-        said = Answers(rest.source, people, rng, sway, MOST_TRIED)
+        sway = twin._sway_of(told)
+        said = Answers(told, people, rng, sway, MOST_TRIED)
         people = people[: max(NUMBERS // max(int(np.diff(said.begin).max()), 1) ** 2, 1)]
         pairs = pairs.take(np.isin(pairs.user, people))
         pairs = pairs.take(rng.permutation(len(pairs.user))[:ANSWERS])
@@ -215,8 +227,7 @@ class _Trial:
             given[:, at, : len(winner)] = winner, loser
             self.count[at, : len(winner)], around[at, : len(winner)] = count, shift
         rank, V = twin.rank_, twin.V_.astype(np.float64)
-        crowd = spread(twin, Sureness(1.0, 1.0, 1.0, 1.0), rest.source)
-        expected = twin._expected_of(rest.source)
+        crowd, expected = spread(twin, UNITS, rest), twin._expected_of(told)
         means = np.tile(crowd.beside_mean, (len(people), 1)) + (0.0 if expected is None else expected[people])
         Z, rare = V[:, :rank] @ root(crowd.beside), 1 / (crowd.count + SOME)
         self.of_user, self.at = user, place
@@ -259,7 +270,7 @@ def _shared(left: Any, right: Any, variance: Any) -> Any:
 
 def _apart(model: Any, comparisons: Comparisons) -> tuple[float, float]:
     """How far items are apart to a typical person by taste, and to all, in units of scores."""
-    crowd, V = spread(model, Sureness(1.0, 1.0, 1.0, 1.0), comparisons.source), model.V_.astype(np.float64)
+    crowd, V = spread(model, UNITS, comparisons.source), model.V_.astype(np.float64)
     Z = V[:, : model.rank_] @ root(crowd.beside)
     return float(np.sqrt(np.square(Z).sum(axis=1).mean())), float(np.std(V[:, model.rank_]))
 
@@ -269,24 +280,63 @@ def averaged(mean: Any, variance: Any) -> Any:
     return mean / np.sqrt(1 + np.pi / 8 * variance)
 
 
-def found(model: Any, comparisons: Comparisons) -> Sureness:
-    """By which answers put aside are likeliest; what is expected, where none can be."""
-    rng, twin, trials, n = np.random.default_rng(model.seed), model._twin(), [], 0
-    slope = max(model._slope.found.slope, 1e-9)
-    for rest, aside in put_aside(comparisons, model.seed):
-        twin.fit(rest)
-        trials.append(_Trial(twin._frozen(), rest, aside.pairs, rng))
-        n += len(trials[-1].weight)
-        if n >= ANSWERS:
-            break
+def found(model: Any, comparisons: Comparisons) -> Both:
+    """By which answers put aside are likeliest: of people in the fit, and of people who are left out of it."""
     centre = EXPECTED.copy()
+    slope = max(model._slope.found.slope, 1e-9)
     for at, apart in enumerate(_apart(model, comparisons)):
         usual = EXPECTED[at] + math.log(slope)
         centre[at] = usual if apart == 0 else min(usual, math.log(USUAL / apart))
+    answers = comparisons.source.answers()
+    return (
+        _likeliest(_trials(model, _answers_aside(comparisons, model.seed)), answers, centre),
+        _likeliest(_trials(model, _people_aside(comparisons, model.seed)), answers, centre),
+    )
+
+
+def _answers_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons, Source, Pairs]]:
+    for rest, aside in put_aside(comparisons, seed):
+        yield rest, rest.source, aside.pairs
+
+
+def _people_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons, Source, Pairs]]:
+    """All that some people said goes; of that, some is told and the rest is asked."""
+    source, rng = comparisons.source, np.random.default_rng([seed % 2**63, 1])
+    order = rng.permutation(np.flatnonzero(np.diff(source.met()[0]) > 0))
+    for fold in range(FOLDS if len(order) > 1 else 0):
+        people = order[fold::FOLDS][:PEOPLE]
+        gone = np.zeros(source.n_users, bool)
+        gone[people] = True
+        rest = comparisons._with(source.of_users(~gone))
+        if not len(people) or not len(rest):
+            continue
+        pairs = source.said_by(people, MOST_TRIED + MOST_ASKED, rng)
+        known = rest.store.item_count > 0
+        place, size = random_places(pairs.user, source.n_users, rng)
+        ask = place < np.clip(np.round(ASKED * size), 1, MOST_ASKED)[pairs.user]
+        told = Votes(source.n_users, source.n_items, pairs.take(~ask), source.implied, source.effects)
+        asked = pairs.take(ask & known[pairs.winner] & known[pairs.loser] & ~is_tied(pairs))
+        if len(asked.user):
+            yield rest, told, asked
+
+
+def _trials(model: Any, aside: Iterable[tuple[Comparisons, Source, Pairs]]) -> list[_Trial]:
+    rng, twin, made, n = np.random.default_rng(model.seed), model._twin(), [], 0
+    for rest, told, asked in aside:
+        twin.fit(rest)
+        made.append(_Trial(twin._frozen(), rest.source, told, asked, rng))
+        n += len(made[-1].weight)
+        if n >= ANSWERS:
+            break
+    return made
+
+
+def _likeliest(trials: list[_Trial], answers: int, centre: Any) -> Sureness:
+    """What is expected, where nothing could be put aside."""
     if not trials:
         return Sureness(*map(float, np.exp(centre)))
     total = sum(float(trial.weight.sum()) for trial in trials)
-    counted = min(1.0, comparisons.source.answers() / total)  # none counts twice, however often it was put aside
+    counted = min(1.0, answers / total)  # none counts twice, however often it was put aside
 
     def value(t: Any) -> float:
         s = Sureness(*map(float, np.exp(np.clip(t, -20.0, 20.0))))

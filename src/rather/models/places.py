@@ -19,7 +19,7 @@ def check(interval: Any, top: Any, n_items: int) -> int:
     """How many items are the top."""
     number("interval", interval, above=0.0, below=1.0)
     if top is None:
-        return min(10, n_items)
+        return 10 if n_items >= 20 else min(3, n_items)
     number("top", top, at_least=1, at_most=n_items, integer=True)
     return int(top)
 

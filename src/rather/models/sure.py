@@ -60,7 +60,7 @@ class Sure(Swayed):
             items that few met, differ from :meth:`score`. Everybody's intervals are about who happened to answer:
             those of one person's answers are one answer's worth of chance, not many.
         top : int, optional
-            10 by default, or as many items as there are.
+            10 by default, of fewer than twenty items 3.
 
         The first call with an interval learns how sure to be from answers put aside, which takes about as long as a few
         fits; a file holds what was found before ``save``.
@@ -93,7 +93,7 @@ class Sure(Swayed):
         places.check(interval, None, len(among))
         mine = self._drawn(self._belief(self._one_code(user)), among)
         if other is EVERYONE:
-            theirs = self._items_met().offset[among][None]
+            theirs = self._items_met(newcomer=self._said is not None).offset[among][None]
         else:
             u = self._one_code(other)
             theirs = self._drawn(self._belief(u), among, other=u != self._one_code(user))
@@ -152,7 +152,7 @@ class Sure(Swayed):
 
     def _swayed_by(self, side: Any, covariates: Any, n: int) -> Any:
         """What surrounds n questions, in log-odds."""
-        return self._crowd().sureness.bias * (
+        return self._crowd().sureness[0].bias * (
             self._surroundings(side, covariates, n) @ np.array([*self.sway_.values()])
         )
 
@@ -186,7 +186,9 @@ class Sure(Swayed):
         answers = Answers(source, users, np.random.default_rng(self.seed % 2**63), self._sway_of(source))
         for u in users:
             told = self._told_by(answers.of(u), items, u)
-            yield self._believed(None if expected is None else expected[u], told, bool(beside[u]))
+            yield self._believed(
+                None if expected is None else expected[u], told, bool(beside[u]), self._said is not None
+            )
 
     def _told_by(self, answers: Any, items: Codes | None, u: int | None) -> Any:
         """Answers in the model's codes, as much as they are to be trusted."""
@@ -218,15 +220,17 @@ class Sure(Swayed):
         """The vectors expected of newcomers."""
         return None
 
-    def _believed(self, expected: Any = None, answers: Any = None, beside: bool = False) -> Belief:
+    def _believed(
+        self, expected: Any = None, answers: Any = None, beside: bool = False, newcomer: bool = True
+    ) -> Belief:
         """What is known of someone of whom this is expected, and who gave these answers."""
-        return Belief(self._items_met(beside), expected, answers)
+        return Belief(self._items_met(beside, newcomer), expected, answers)
 
-    def _items_met(self, beside: bool = False) -> Items:
-        crowd, made = self._crowd(), self._sure.items
-        if beside not in made:
-            made[beside] = Items(self, crowd, beside)
-        found: Items = made[beside]
+    def _items_met(self, beside: bool = False, newcomer: bool = True) -> Items:
+        crowd, made, kind = self._crowd(), self._sure.items, (beside, newcomer)
+        if kind not in made:
+            made[kind] = Items(self, crowd, beside, newcomer)
+        found: Items = made[kind]
         return found
 
     def _crowd(self) -> Crowd:
@@ -276,7 +280,7 @@ class Sure(Swayed):
 
     def _about(self) -> dict[str, Any]:
         crowd = self._kept_crowd()
-        return {**super()._about(), **({} if crowd is None else {"sureness": asdict(crowd.sureness)})}
+        return {**super()._about(), **({} if crowd is None else {"sureness": [asdict(one) for one in crowd.sureness]})}
 
     def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
         self._sure = Found()
