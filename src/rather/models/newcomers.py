@@ -253,6 +253,8 @@ class FoldInModel(Describing, Sure):
         if not store.n_entries or not self.rank_:
             U = factor(store.n_users, self.rank_ + 1) if mean is None else mean
             U[:, self.rank_] = 1.0
+            if known is None:
+                U[:] = self._typical()
             return U
         rule, ones, answers = self.user_rule_, np.ones(len(items), np.float32), np.empty(store.n_users)
         core.comparisons_per_user(store, answers)
@@ -286,6 +288,10 @@ class FoldInModel(Describing, Sure):
             more[~met] = self._users_learned.means(known[~met], self.rank_, n_threads)
             mean = more if mean is None else mean + more
         return mean
+
+    def _typical(self) -> FloatArray:
+        typical: FloatArray = super()._typical() if self._parent is None else self._parent._typical()
+        return typical
 
     def _set_prior(self, exposed: Exposure | None, coefficients: Coefficients, store: Any, last: bool) -> None:
         """Keep what prior means are computed from.
