@@ -420,3 +420,24 @@ def test_hostile_parts_of_files_are_refused(fitted):
     for wrong in (-1.0, 0.0, float("nan"), "much", 1e300):
         with pytest.raises(ValueError, match="fit together"):
             Crowd.restored(tensors, [said[0], {**said[1], "own": wrong}], model.rank_, 30)
+
+
+def test_newcomers_are_less_well_known_than_those_the_items_were_fitted_to():
+    """A few people with tastes of their own, who said much: the vectors of the items hold them, and nobody else."""
+    rng = np.random.default_rng(0)
+    truth = 1.5 * rng.standard_normal((60, 20)) + rng.standard_normal(20)
+    user = np.repeat(np.arange(60), 300)
+    a = rng.integers(0, 20, len(user))
+    b = (a + rng.integers(1, 20, len(user))) % 20
+    won = rng.random(len(user)) < expit(truth[user, a] - truth[user, b])
+    w, x = np.where(won, a, b), np.where(won, b, a)
+    fit = user < 40
+    model = AltSVM().fit(Comparisons.from_frame({"user": user[fit], "winner": w[fit], "loser": x[fit]}))
+    held = {0: [], 10: []}
+    for n in held:
+        for person in range(40, 60):
+            rows = np.flatnonzero(user == person)[:n]
+            table = model.fold_in(list(zip(w[rows].tolist(), x[rows].tolist(), strict=True))).rank(interval=0.9)
+            right = ((-truth[person]).argsort().argsort() + 1)[table["item"]]
+            held[n].extend((table["best"] <= right) & (right <= table["worst"]))
+    assert all(0.8 < np.mean(inside) < 0.98 for inside in held.values())

@@ -22,7 +22,7 @@ WORDS = {
 }  # fmt: skip
 MEANT = {word: meant for meant, words in WORDS.items() for word in words}
 UNSEEN = "unseen"
-WHAT = "no answer; type 1 or 2, t (tie), x (unseen), u (undo) or q (quit)"
+WHAT = "no answer; type 1 or left, 2 or right, t or tie, x or unseen, u or undo, q or quit"
 WHICH = "none of the two; type x 1, x 2 or x both (or unseen left, right, both)"
 
 
