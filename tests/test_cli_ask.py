@@ -147,7 +147,7 @@ def test_bad_input_is_asked_again(path):
     assert all(got[2 * n] == got[0] for n in range(len(bad) + 1)) and got[-1]["answered"] == 1
     assert all("\n" not in line["error"] and "type" in line["error"] for line in got if line["event"] == "error")
     out = run("ask", path, piped=b"\xff\xfe\n1\n")[1]
-    assert "no answer; type 1 or 2" in out and out.count("question 1\n") == 2 and "after 1 answer:" in out
+    assert "no answer; type 1 or left" in out and out.count("question 1\n") == 2 and "after 1 answer:" in out
 
 
 @pytest.mark.parametrize(
