@@ -32,7 +32,7 @@ from .solving.variational import bent
 CANDIDATES = 400  # items, those that most people met
 TOP, CONTENDERS, DRAWS = 10, 60, 400
 MOST_TOP = 50  # that may be settled
-LEAST = 1e-9  # bits that say anything
+LEAST = 1e-12  # of the squares of tastes, in log-odds, that anyone can have
 AIMS = "everything", "top"
 BEND = np.sqrt(np.pi * np.log(2) / 2)
 
@@ -115,7 +115,7 @@ def next_question(
     free = _free(items, asked)
     left, right = np.triu_indices(len(items), 1)
     open_ = np.flatnonzero(free[left, right])
-    if not (information > LEAST).any():
+    if not np.square(belief.Z).sum() > LEAST:
         raise InputError("no answer would tell of a taste: all people that the model knows are alike, or there is one")
     if not len(open_):
         raise InputError("there is no pair left to ask: all candidates are answered, or fewer than two are known")

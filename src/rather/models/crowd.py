@@ -40,9 +40,9 @@ RATING = 3.0  # answers: what a rating says, beside whether it is above another 
 NUMBERS = 400_000  # of one covariance of people's margins
 TRIES = 60
 FOLDS, ASKED, MOST_ASKED = 5, 0.3, 15  # people put aside: one in five; of the answers of each so many are asked
-# log (k / slope, a / slope, w, c): where they are expected (but items no farther apart than USUAL, in log-odds), how
-# far from it, and the first steps
-USUAL = 2.0
+# log (k / slope, a / slope, w, c): where they are expected (but items no farther apart than USUAL, in log-odds, and
+# no less than a tenth of it), how far from it, and the first steps
+USUAL, LEAST_USUAL = 2.0, math.log(0.1)
 EXPECTED = np.log([2.0, 1.3, 10.0, 0.05])
 SPREAD = np.array([1.0, 0.7, 1.4, 2.0])
 STEPS = np.array([0.7, 0.4, 1.0, 1.5])
@@ -282,11 +282,12 @@ def averaged(mean: Any, variance: Any) -> Any:
 
 def found(model: Any, comparisons: Comparisons) -> Both:
     """By which answers put aside are likeliest: of people in the fit, and of people who are left out of it."""
-    centre = EXPECTED.copy()
-    slope = max(model._slope.found.slope, 1e-9)
+    centre, slope = EXPECTED.copy(), max(model._slope.found.slope, 1e-9)
     for at, apart in enumerate(_apart(model, comparisons)):
-        usual = EXPECTED[at] + math.log(slope)
-        centre[at] = usual if apart == 0 else min(usual, math.log(USUAL / apart))
+        centre[at] += math.log(slope)
+        if apart > 1e-9:
+            most = math.log(USUAL / apart)
+            centre[at] = np.clip(centre[at], most + LEAST_USUAL, most)
     answers = comparisons.source.answers()
     return (
         _likeliest(_trials(model, _answers_aside(comparisons, model.seed)), answers, centre),
