@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from ..errors import InputError, number
 from ..models.altsvm import AltSVM as LocalAltSVM
+from ..models.factors import FEW
 from ..models.files import assembled
 from . import table
 from .files import ModelReader, ModelWriter
@@ -144,7 +145,16 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
         return F.coalesce(score, F.lit(float("nan"))).cast("float")
 
     def _everyone(self, n: int) -> Column:
-        return F.col(f"_b{n}").cast("double")
+        typical = F.array(*(F.lit(x) for x in self._typical()))
+        products = F.zip_with(typical, f"_v{n}", lambda x, y: x * y.cast("double"))
+        return F.aggregate(products, F.lit(0.0), lambda a, x: a + x) + F.col(f"_b{n}").cast("double")
+
+    def _typical(self) -> list[float]:
+        """The mean of the users' vectors, users counting n / (n + 5), n the items that they met: one job."""
+        n = F.when(F.col("met").isNull(), 0).otherwise(F.size("met")).cast("double")
+        numbers = self._users.select((n / (n + FEW)).alias("weight"), F.posexplode("features").alias("at", "x"))
+        means = numbers.groupBy("at").agg((F.sum(F.col("weight") * F.col("x")) / F.sum("weight")).alias("mean"))
+        return [float(row["mean"] or 0.0) for row in means.orderBy("at").collect()]
 
     def _probabilities(self, dataset: DataFrame) -> DataFrame:
         found = self._about.get("calibration")
