@@ -28,9 +28,9 @@ from ..data.votes import Votes
 from ..native import FloatArray
 from ..solving.variational import Normal, given_answers, margins_given
 from .calibration import put_aside
+from .factors import FEW
 
 SOME = 20.0  # people: an item that fewer met is known by its prior
-KNOWN = 5.0  # items met, from where on a person's vector counts about as much as any other
 LEAST = 1e-4  # of the largest variance of a direction: in others nobody differs
 ANSWERS, PEOPLE = 1500, 300  # put aside in all, and by so many each time
 MOST_TRIED = 30  # of one person's answers here
@@ -125,7 +125,7 @@ def spread(model: Any, sureness: Both, source: Source | None) -> Crowd:
     """The crowd of a fitted model, from the vectors of its users."""
     rank, n = model.rank_, np.diff(model.seen_[0]).astype(np.float64)
     U, count = model.U_[:, :rank].astype(np.float64), np.bincount(model.seen_[1], minlength=len(model.items_))
-    weight = n / (n + KNOWN)
+    weight = n / (n + FEW)
     expected = None if source is None else model._expected_of(source)
     all_of = _moments(U, weight)
     beside = all_of if expected is None else _moments(U - expected, weight)
