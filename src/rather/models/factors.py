@@ -110,7 +110,7 @@ class FactorModel(Model):
         """Everybody's score of every item: the mean of the users' scores, of those who met more items rather.
 
         (Not the biases alone: what most tastes have in common, vectors may hold as well. Of people who were left out,
-        this ordered 1 to 3 in a hundred more pairs of films rightly, and up to 1 of votes; precision@10 of clicks was .007 lower.)
+        this ordered 1 to 3 in a hundred more pairs of films rightly, and up to 1 of votes; clicks lost a little.)
         """
         self._require_fit()
         return score_rows(self._typical(), self.V_, threads(self.n_threads))
