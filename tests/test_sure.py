@@ -43,8 +43,8 @@ def test_one_number_by_quadrature(x, c, m):
     mean = (w * p).sum() / p.sum()
     variance = ((w - mean) ** 2 * p).sum() / p.sum()
     made = given_answers(np.array([[x]]), np.array([c]), np.array([float(m)]))
-    assert made.mean[0] == pytest.approx(mean, abs=0.1)
-    assert made.variances(np.ones((1, 1)))[0] == pytest.approx(variance, rel=0.25)
+    assert made.mean[0] == pytest.approx(mean, abs=0.02)
+    assert made.variances(np.ones((1, 1)))[0] == pytest.approx(variance, rel=0.05)
 
 
 def test_the_span_of_the_answers_is_enough():
@@ -94,24 +94,24 @@ def test_places_of_draws():
     assert groups(draws, 0.9).tolist() == [1, 2, 2, 3]
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say(fitted):
-    model, truth = fitted
-    held = {level: [] for level in (0.5, 0.9)}
-    pairs = {level: [] for level in held}
-    rng = np.random.default_rng(0)
-    for user in range(0, 150, 2):
-        right = (-truth[user]).argsort().argsort() + 1
-        a, b = rng.integers(0, 30, (2, 10))
-        a, b = a[a != b], b[a != b]
-        for level in held:
-            table = model.rank(user, interval=level)
-            at = right[table["item"]]
-            held[level].extend((table["best"] <= at) & (at <= table["worst"]))
-            sure, p = model.sureness(user, a, b, interval=level), expit(truth[user, a] - truth[user, b])
-            pairs[level].extend((sure["low"] <= p) & (p <= sure["high"]))
-    for level in held:
-        assert np.mean(held[level]) == pytest.approx(level, abs=0.08)
-        assert np.mean(pairs[level]) == pytest.approx(level, abs=0.08)
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    """Of places and of the probabilities of pairs, over some worlds."""
+    held = {(of, level): [] for of in ("places", "pairs") for level in (0.5, 0.9)}
+    for seed in range(3):
+        votes, truth = club(seed=seed)
+        model, rng = AltSVM().fit(votes), np.random.default_rng(seed)
+        for user in range(0, 150, 2):
+            right = (-truth[user]).argsort().argsort() + 1
+            a, b = rng.integers(0, 30, (2, 10))
+            a, b = a[a != b], b[a != b]
+            for level in (0.5, 0.9):
+                table = model.rank(user, interval=level)
+                at = right[table["item"]]
+                held["places", level].extend((table["best"] <= at) & (at <= table["worst"]))
+                sure, p = model.sureness(user, a, b, interval=level), expit(truth[user, a] - truth[user, b])
+                held["pairs", level].extend((sure["low"] <= p) & (p <= sure["high"]))
+    for (_, level), inside in held.items():
+        assert np.mean(inside) == pytest.approx(level, abs=0.06)
 
 
 def test_what_is_known_predicts_at_least_as_well_as_the_slope(fitted):

@@ -25,9 +25,8 @@ from .data.tables import Table
 from .errors import InputError, number, one_of
 from .logistic import sigmoid
 from .models.belief import Belief
-from .models.crowd import averaged
 from .models.person import Person
-from .solving.variational import bent
+from .solving.variational import averaged, curved
 
 CANDIDATES = 400  # items, those that most people met
 TOP, CONTENDERS, DRAWS = 10, 60, 400
@@ -161,7 +160,7 @@ def questionnaire(model: Any, n: int, candidates: Any = None, each: int = 2) -> 
         rows.append((question, j, k, bits[j, k]))
         free[j, k], used[[j, k]] = False, used[[j, k]] + 1
         noise = own[j] + own[k]
-        a = bent(np.sqrt((m[j] - m[k]) ** 2 + v[j, k] + noise))
+        a = curved(m[j] - m[k], v[j, k] + noise)
         x = taste[:, j] - taste[:, k]
         taste = taste - np.outer(x, x) * (a / (1 + a * (v[j, k] + noise)))
     number_of, left, right, bits = (np.array(column) for column in zip(*rows, strict=True))
@@ -207,7 +206,7 @@ def settled(
         p = sigmoid(averaged(m[:, None] - m, v))
         value = _narrowed(S, v, p * (1 - p), weight)
         j, k = np.unravel_index(int(np.triu(value, 1).argmax()), value.shape)
-        a = bent(np.sqrt((m[j] - m[k]) ** 2 + v[j, k]))
+        a = curved(m[j] - m[k], v[j, k])
         x = S[:, j] - S[:, k]
         S = S - np.outer(x, x) * (a / (1 + a * v[j, k]))
         if n <= 10 or n >= 1.2 * at:  # what follows costs more than the rest

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from ..logistic import sigmoid
-from ..solving.variational import Normal, nothing_said
-from .crowd import Asked, Crowd, averaged, root
+from ..solving.variational import Normal, averaged, nothing_said
+from .crowd import Asked, Crowd, root
 
 
 class Items:

@@ -26,7 +26,7 @@ from ..data.rows import Pairs, is_tied, random_places, row_starts
 from ..data.source import Source
 from ..data.votes import Votes
 from ..native import FloatArray
-from ..solving.variational import Normal, given_answers, margins_given
+from ..solving.variational import Normal, averaged, given_answers, margins_given
 from .calibration import put_aside
 from .factors import FEW
 
@@ -245,7 +245,7 @@ class _Trial:
         self.between_both = X @ np.swapaxes(Y, 1, 2), *(_shared(asked, given, e) for e in (rare, np.ones_like(rare)))
         alone = rare[asked[0]] + rare[asked[1]]
         self.of_asked = np.einsum("pnq,pnq->pn", X, X), alone, np.full_like(alone, 2.0)
-        self.bend: Any = None
+        self.begin: Any = None
 
     def logits(self, s: Sureness) -> Any:
         """Of the answers put aside, averaged over what is not known."""
@@ -255,7 +255,7 @@ class _Trial:
             for parts in (self.between_given, self.between_both, self.of_asked)
         )
         asked, given = (s.bias * of[0] + s.taste * of[1] for of in (self.asked_offsets, self.given_offsets))
-        a, A, self.bend = margins_given(K, given, self.count, self.bend)
+        a, A, self.begin = margins_given(K, given, self.count, self.begin)
         mean = asked + np.einsum("pmn,pn->pm", both, a)
         variance = alone - np.einsum("pmn,pmn->pm", both @ A, both)
         return averaged(mean, np.maximum(variance, 0.0))[self.of_user, self.at]
@@ -273,11 +273,6 @@ def _apart(model: Any, comparisons: Comparisons) -> tuple[float, float]:
     crowd, V = spread(model, UNITS, comparisons.source), model.V_.astype(np.float64)
     Z = V[:, : model.rank_] @ root(crowd.beside)
     return float(np.sqrt(np.square(Z).sum(axis=1).mean())), float(np.std(V[:, model.rank_]))
-
-
-def averaged(mean: Any, variance: Any) -> Any:
-    """The log-odds of E sigma(z) for z normal (D. MacKay: The evidence framework applied to classification, 1992)."""
-    return mean / np.sqrt(1 + np.pi / 8 * variance)
 
 
 def found(model: Any, comparisons: Comparisons) -> Both:

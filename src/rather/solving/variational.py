@@ -1,15 +1,16 @@
 """What answers say of a vector that is normal beforehand: a normal approximation of what it can then be.
 
-    w ~ N(0, I)        P(answer t) = sigma(x_t . w + c_t)        counted m_t times
+    w ~ N(0, I)        P(answer t) = sigma(z_t),  z_t = x_t . w + c_t        counted m_t times
 
-The logistic function is bounded from below by a Gaussian of its argument, sigma(z) >= sigma(h) exp((z - h) / 2 -
-lambda(h) (z^2 - h^2)) with lambda(h) = tanh(h / 2) / (4 h), which is best at h^2 = E z^2 (T. Jaakkola, M. Jordan:
-Bayesian parameter estimation via variational methods, 2000). Then
+Of all normal distributions the nearest to what w can be, by the Kullback-Leibler divergence, has (M. Opper, C.
+Archambeau: The variational Gaussian approximation revisited, 2009)
 
-    precision  H = I + sum_t 2 m_t lambda(h_t) x_t x_t'        mean  H^-1 sum_t m_t (1/2 - 2 lambda(h_t) c_t) x_t
+    precision  H = I + sum_t m_t E sigma'(z_t) x_t x_t'        mean  sum_t m_t E sigma(-z_t) x_t
 
-and h_t again from these, until nothing moves. Beside the curvature at the likeliest w this knows that an answer which
-was to be expected still says something; where people never contradict themselves that is most of what is known.
+with expectations over itself. Both are found by damped Newton's steps for the mean, each with the H of the last mean,
+and E sigma(z) = sigma(mu / sqrt(1 + pi v / 8)) for z ~ N(mu, v) (D. MacKay, 1992). Beside the curvature at the
+likeliest w this knows that an answer which was to be expected still says something; where people never contradict
+themselves that is most of what is known.
 
 Answers move w only within their span: of fewer answers than w has numbers, all is computed in that.
 """
@@ -20,8 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..logistic import sigmoid
+
 MOST_ROUNDS, TOL, ROUGH = 60, 1e-4, 1e-3
-FARTHEST = 0.9  # the ratio of two steps that is believed, when many more are taken at once
+KEPT = 0.3  # of the curvatures of the round before: without it, rounds swing where answers are few and strong
 
 
 class Normal(NamedTuple):
@@ -58,58 +61,73 @@ def given_answers(X: Any, c: Any, m: Any) -> Normal:
     if n < size:
         basis, R = np.linalg.qr(X.T)
         Y = R.T
-    own = np.eye(Y.shape[1])
-    h = np.sqrt(c * c + np.einsum("nq,nq->n", Y, Y))
-    step: Any = None
+    own, mean = np.eye(Y.shape[1]), np.zeros(Y.shape[1])
+    mu, v, curvature = c, np.einsum("nq,nq->n", Y, Y), None
     for _ in range(MOST_ROUNDS):
-        twice = bent(h)
-        H = own + (Y * (m * twice)[:, None]).T @ Y
+        p, curvature = _expected(mu, v, curvature)
+        H = own + (Y * (m * curvature)[:, None]).T @ Y
         S = np.linalg.inv(H)
-        mean = S @ (Y.T @ (m * (0.5 - twice * c)))
-        now = np.sqrt(np.square(Y @ mean + c) + np.einsum("nq,nq->n", Y @ S, Y))
-        if np.abs(now - h).max() <= TOL * (1 + now.max()):
+        step = S @ (Y.T @ (m * (1 - p)) - mean)
+        mean = mean + _damped(Y @ step, v) * step
+        before, mu, v = (mu, v), Y @ mean + c, np.einsum("nq,nq->n", Y @ S, Y)
+        if _settled(before, (mu, v), TOL):
             break
-        h, step = _farther(h, now, step)
     held, E = np.linalg.eigh(H)
     axes = E.T if basis is None else E.T @ basis.T
     return Normal(mean if basis is None else basis @ mean, axes, 1 / held)
 
 
-def margins_given(K: Any, c: Any, m: Any, bend: Any = None) -> tuple[Any, Any, Any]:
+def margins_given(K: Any, c: Any, m: Any, begin: Any = None) -> tuple[Any, Any, Any]:
     """The same of many people at once, in terms of their answers' margins, which beforehand have the covariance K.
 
-    K is (people, answers, answers), c and m (people, answers), with m = 0 where someone has fewer. Returns (a, A, h):
+    K is (people, answers, answers), c and m (people, answers), with m = 0 where someone has fewer. Returns (a, A, end):
     a margin whose covariances with those of the answers are k then has the mean k a (beside its own offset) and the
-    variance less by k A k'. ``bend`` is an h to begin from.
+    variance less by k A k'. ``begin`` is the end of an earlier search, for numbers nearby.
     """
-    h = np.sqrt(c * c + np.einsum("pnn->pn", K)) if bend is None else bend
-    own, step = np.eye(K.shape[1]), None
+    own, prior = np.eye(K.shape[1]), np.einsum("pnn->pn", K)
+    a, v, curvature = (np.zeros(c.shape), prior, None) if begin is None else begin
+    mu = np.einsum("pnk,pk->pn", K, a) + c
     for _ in range(MOST_ROUNDS):
-        twice = bent(h)
-        root = np.sqrt(m * twice)
-        inverse = np.linalg.inv(own + root[:, :, None] * K * root[:, None, :])
-        A = root[:, :, None] * inverse * root[:, None, :]
-        y = m * (0.5 - twice * c)
-        KA = K @ A
-        a = y - np.einsum("pnk,pk->pn", np.swapaxes(KA, 1, 2), y)
-        variance = np.einsum("pnn->pn", K) - np.einsum("pnk,pnk->pn", KA, K)
-        now = np.sqrt(np.square(np.einsum("pnk,pk->pn", K, a) + c) + np.maximum(variance, 0.0))
-        if np.abs(now - h).max(initial=0.0) <= ROUGH * (1 + now.max(initial=0.0)):
+        p, curvature = _expected(mu, v, curvature)
+        root = np.sqrt(m * curvature)
+        A = root[:, :, None] * np.linalg.inv(own + root[:, :, None] * K * root[:, None, :]) * root[:, None, :]
+        KA, y = K @ A, m * (1 - p) - a  # means are K a; Newton's step of a is (I - A K) y
+        step = y - np.einsum("pkn,pk->pn", KA, y)
+        a = a + _damped(np.einsum("pnk,pk->pn", K, step), v)[:, None] * step
+        before, mu = (mu, v), np.einsum("pnk,pk->pn", K, a) + c
+        v = np.maximum(prior - np.einsum("pnk,pnk->pn", KA, K), 0.0)
+        if _settled(before, (mu, v), ROUGH):
             break
-        h, step = _farther(h, now, step)
-    return a, A, h
+    return a, A, (a, v, curvature)
 
 
-def bent(h: Any) -> Any:
-    """2 lambda(h): what an answer at a margin of about h adds to the precision along it."""
-    return np.tanh(h / 2) / (2 * np.maximum(h, 1e-9))
+def averaged(mean: Any, variance: Any) -> Any:
+    """The log-odds of E sigma(z) for z normal (D. MacKay: The evidence framework applied to classification, 1992)."""
+    return mean / np.sqrt(1 + np.pi / 8 * variance)
 
 
-def _farther(h: Any, now: Any, before: Any) -> tuple[Any, Any]:
-    """Where a step from h to ``now`` leads if steps shrink as they did since the one before (A. Aitken, 1926)."""
-    step = now - h
-    if before is None:
-        return now, step
-    held = np.square(before).sum(axis=-1, keepdims=True)
-    ratio = np.clip((step * before).sum(axis=-1, keepdims=True) / np.maximum(held, 1e-30), 0.0, FARTHEST)
-    return np.maximum(h + step / (1 - ratio), 1e-6), None
+def curved(mean: Any, variance: Any) -> Any:
+    """E sigma'(z) for z normal: what an answer adds to the precision along its row."""
+    p = sigmoid(averaged(mean, variance))
+    return averaged(p * (1 - p), variance)
+
+
+def _expected(mu: Any, v: Any, before: Any) -> tuple[Any, Any]:
+    """E sigma(z) and E sigma'(z), the latter not too far from that of the round before."""
+    now = curved(mu, v)
+    return sigmoid(averaged(mu, v)), now if before is None else (1 - KEPT) * now + KEPT * before
+
+
+def _damped(step: Any, v: Any) -> Any:
+    """How much of a step of margins that have the variances v is made: one by which the divergence does not grow.
+
+    (F. Bach: Self-concordant analysis for logistic regression, 2010; T. Sun, Q. Tran-Dinh: Generalized
+    self-concordant functions, 2019.)
+    """
+    far = np.abs(averaged(step, v)).max(axis=-1)
+    return np.log1p(far) / np.maximum(far, 1e-9)
+
+
+def _settled(before: tuple[Any, Any], now: tuple[Any, Any], tol: float) -> bool:
+    moved = np.abs(now[0] - before[0]).max(initial=0.0), np.abs(np.sqrt(now[1]) - np.sqrt(before[1])).max(initial=0.0)
+    return bool(max(moved) <= tol * (1 + np.abs(now[0]).max(initial=0.0)))
