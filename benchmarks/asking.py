@@ -122,12 +122,12 @@ class Asking:
         return ids[left[best]].item(), ids[right[best]].item()
 
     def value(self, codes: Any) -> Any:
-        from rather.asking import _values
+        from rather.models.information import values
 
         belief = self.person.belief
         if self.policy in ("information", "top"):
-            return _values(belief, codes, "everything" if self.policy == "information" else "top")[0]
-        value, m, v, _ = _values(belief, codes, "everything")
+            return values(belief, codes, "everything" if self.policy == "information" else "top")[0]
+        value, m, v, _ = values(belief, codes, "everything")
         if self.policy == "familiar":
             met = self.model._crowd().count[codes]
             return value * met[:, None] * met

@@ -5,8 +5,8 @@ import pytest
 
 import rather
 from rather import AltSVM, Global, InputError, next_question, questionnaire, settled
-from rather.asking import _information
 from rather.logistic import sigmoid
+from rather.models.information import information_of
 from test_sure import club
 
 
@@ -27,7 +27,7 @@ def test_information_by_quadrature(m, v, e):
     taste = m + np.sqrt(v) * z
     known = np.array([(w * sigmoid(t + np.sqrt(e) * z)).sum() for t in taste])  # given the taste, over own likings
     exact = entropy((w * known).sum()) - (w * entropy(known)).sum()
-    assert _information(m, v, e) == pytest.approx(exact, rel=0.12, abs=0.004)
+    assert information_of(m, v, e) == pytest.approx(exact, rel=0.12, abs=0.004)
 
 
 def test_the_best_pair_is_asked(fitted):

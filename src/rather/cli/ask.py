@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..asking import AIMS, Question
+from ..asking import Question
 from ..data.table_files import write_table
 from ..errors import InputError, number
+from ..models.information import AIMS
 from .answer import Document, in_json, in_words, table, write
 from .asked import add_feature, check_takes_newcomers, opened
 from .conversation import MOST, UNSEEN, Conversation, News, meant

@@ -124,7 +124,7 @@ def _damped(step: Any, v: Any) -> Any:
     (F. Bach: Self-concordant analysis for logistic regression, 2010; T. Sun, Q. Tran-Dinh: Generalized
     self-concordant functions, 2019.)
     """
-    far = np.abs(averaged(step, v)).max(axis=-1)
+    far = np.abs(averaged(step, v)).max(axis=-1, initial=0.0)
     return np.log1p(far) / np.maximum(far, 1e-9)
 
 
