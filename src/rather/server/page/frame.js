@@ -1,0 +1,19 @@
+// What every page shows around its own matter: the name of what is ranked here, and how much is known.
+
+import { Refused, talk } from './api.js';
+import { $ } from './dom.js';
+import { cut } from './items.js';
+import { count, figure } from './words.js';
+
+export async function about(signal) {
+  const news = await talk('/api/about', { signal, tries: 6 });
+  const heading = cut(news.title, 80);
+  $('brand').textContent = heading;
+  document.title = `${document.title.split(' · ')[0]} · ${heading}`;
+  $('known').textContent = `${figure(news.items)} items, ${count(news.people, 'person', 'people')}, ` +
+    `${count(news.answers, 'answer')}.`;
+  return news;
+}
+
+export const sorry = (error) =>
+  (error instanceof Refused ? error.message : 'The server cannot be reached. Please reload the page in a while.');

@@ -1,0 +1,30 @@
+// Numbers and sentences the way people say them.
+
+const WORDS = 'no one two three four five six seven eight nine ten eleven twelve'.split(' ');
+
+export const figure = (n) => n.toLocaleString('en-GB');
+export const number = (n) => WORDS[n] ?? figure(n);
+export const count = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+export const places = (best, worst) => (best === worst ? figure(best) : `${figure(best)}–${figure(worst)}`);
+export const placesAloud = (best, worst) =>
+  best === worst ? `place ${best}` : `between places ${best} and ${worst}`;
+
+export function percent(share) {
+  if (share > 0 && share < 0.01) return '<\u00a01\u00a0%';
+  if (share < 1 && share > 0.99) return '>\u00a099\u00a0%';
+  return `${Math.round(100 * share)}\u00a0%`;
+}
+
+export const several = (texts) =>
+  texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} and ${texts[texts.length - 1]}`;
+
+export function sureness({ top, share, sure, more }) {
+  const best = top === 1 ? 'favourite' : `top ${number(top)}`;
+  if (more === 0 || share >= sure) return `Your ${best} ${top === 1 ? 'is' : 'are'} settled.`;
+  if (more === null) return `Your ${best} ${top === 1 ? 'is' : 'are'} still wide open.`;
+  return `${capital(number(more))} more ${more === 1 ? 'settles' : 'settle'} your ${best}.`;
+}
+
+export const collected = ({ answers, needed }) =>
+  `${figure(answers)} of ${figure(needed)} answers until the first personal rankings.`;
