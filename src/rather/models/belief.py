@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from ..logistic import sigmoid
-from ..solving.variational import Normal, averaged, nothing_said
+from ..solving.variational import TOL, Normal, averaged, nothing_said
 from .crowd import Asked, Crowd, root
 
+LEAST = 1e-3  # of what stays uncertain when an answer is taken out again
 
+
+@dataclass(frozen=True)
 class Items:
-    """Items as people's tastes meet them: rows of directions in which people differ by 1, and what is worth to all.
+    """Items as people's tastes meet them.
 
-    ``beside``: where something is expected of people (see ``Crowd``); ``newcomer``: to whom items were not fitted.
+    Rows ``Z`` of directions in which people differ by 1, ``offset``: what is worth to all, ``noise``: the variance of
+    own likings, ``V``: rows that an expected vector meets, ``sway``: log-odds of a unit of what surrounds answers.
     """
 
-    def __init__(self, model: Any, crowd: Crowd, beside: bool, newcomer: bool) -> None:
+    Z: Any
+    offset: Any
+    noise: Any
+    V: Any
+    sway: float
+
+    @classmethod
+    def of(cls, model: Any, crowd: Crowd, beside: bool, newcomer: bool) -> Items:
+        """``beside``: where something is expected of people (see ``Crowd``); ``newcomer``: to whom items were not
+        fitted."""
         s, rank = crowd.sureness[newcomer], model.rank_
-        self.V = s.taste * model.V_[:, :rank].astype(np.float64)
+        V = s.taste * model.V_[:, :rank].astype(np.float64)
         mean, covariance = (crowd.beside_mean, crowd.beside) if beside else (crowd.mean, crowd.covariance)
-        self.Z, self.noise, self.sway = self.V @ root(covariance), crowd.noise(newcomer), s.bias
-        self.offset = s.bias * model.V_[:, rank].astype(np.float64) + self.V @ mean
+        offset = s.bias * model.V_[:, rank].astype(np.float64) + V @ mean
+        return cls(V @ root(covariance), offset, crowd.noise(newcomer), V, s.bias)
 
 
 class Belief:
@@ -33,16 +47,24 @@ class Belief:
     person was asked about; that of any other is independent of all else, and ``fresh`` is its variance.
     """
 
-    def __init__(self, items: Items, expected: Any = None, answers: Any = None) -> None:
+    def __init__(
+        self,
+        items: Items,
+        expected: Any = None,
+        answers: Any = None,
+        earlier: Belief | None = None,
+        tol: float = TOL,
+    ) -> None:
         """``expected`` is the vector that is expected of the person, None where nothing is; ``answers`` are (winner,
-        loser, count, swayed), in codes."""
+        loser, count, swayed), in codes; ``earlier`` is what the first of them said, where a search may begin."""
         self.Z, self.noise = items.Z, items.noise
         self.offset = items.offset if expected is None else items.offset + items.V @ expected
         nobody = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0)
-        winner, loser, count, swayed = nobody if answers is None else answers
-        self.asked = Asked(winner, loser)
+        winner, loser, self.count, swayed = nobody if answers is None else answers
+        self.asked, self.swayed = Asked(winner, loser), items.sway * swayed
+        begin = None if earlier is None else earlier.known.of_answers
         self.known: Normal = (
-            self.asked.said(self.Z, self.noise, self.offset, count, items.sway * swayed)
+            self.asked.said(self.Z, self.noise, self.offset, self.count, self.swayed, begin, tol)
             if len(winner)
             else nothing_said(self.Z.shape[1])
         )
@@ -65,6 +87,16 @@ class Belief:
     def probability(self, left: Any, right: Any) -> Any:
         """Of preferring each left one, averaged over what is not known."""
         return sigmoid(averaged(*self.margins(left, right)))
+
+    def without_each(self) -> Any:
+        """The probability of each answer by the others alone: what it says itself is taken out of the mean and the
+        precision again, without a search of its own."""
+        if self.known.of_answers is None:
+            return np.empty(0)
+        a, v, curvature = self.known.of_answers
+        mean = self.margins(self.asked.winner, self.asked.loser)[0] + self.swayed
+        others = v / np.maximum(1 - self.count * curvature * v, LEAST)
+        return sigmoid(averaged(mean - others * a, others))
 
     def draws(self, n: int, items: Any, rng: np.random.Generator) -> Any:
         """n rows of what the items may be worth."""

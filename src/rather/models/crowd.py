@@ -26,7 +26,7 @@ from ..data.rows import Pairs, is_tied, random_places, row_starts
 from ..data.source import Source
 from ..data.votes import Votes
 from ..native import FloatArray
-from ..solving.variational import Normal, averaged, given_answers, margins_given
+from ..solving.variational import TOL, Normal, averaged, given_answers, margins_given
 from .calibration import put_aside
 from .factors import FEW
 
@@ -192,11 +192,13 @@ class Asked:
         made[there, Z.shape[1] + at[there]] = np.sqrt(noise[items[there]])
         return made
 
-    def said(self, Z: Any, noise: Any, offset: Any, count: Any, swayed: Any) -> Normal:
-        """What is then known of the person."""
+    def said(
+        self, Z: Any, noise: Any, offset: Any, count: Any, swayed: Any, begin: Any = None, tol: float = TOL
+    ) -> Normal:
+        """What is then known of the person; see ``given_answers``."""
         mine = self.rows(Z, noise, self.items)
         w, x = self.places(self.winner), self.places(self.loser)
-        return given_answers(mine[w] - mine[x], offset[self.winner] - offset[self.loser] + swayed, count)
+        return given_answers(mine[w] - mine[x], offset[self.winner] - offset[self.loser] + swayed, count, begin, tol)
 
 
 class _Trial:

@@ -229,7 +229,7 @@ class Sure(Swayed):
     def _items_met(self, beside: bool = False, newcomer: bool = True) -> Items:
         crowd, made, kind = self._crowd(), self._sure.items, (beside, newcomer)
         if kind not in made:
-            made[kind] = Items(self, crowd, beside, newcomer)
+            made[kind] = Items.of(self, crowd, beside, newcomer)
         found: Items = made[kind]
         return found
 

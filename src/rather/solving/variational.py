@@ -24,15 +24,21 @@ import numpy as np
 from ..logistic import sigmoid
 
 MOST_ROUNDS, TOL, ROUGH = 60, 1e-4, 1e-3
-KEPT = 0.3  # of the curvatures of the round before: without it, rounds swing where answers are few and strong
+KEPT, KEPT_MANY = 0.5, 0.3  # of the curvatures of the round before, of one person and of many at once: without it,
+# rounds swing where answers are few and strong
 
 
 class Normal(NamedTuple):
-    """N(mean, I - axes' diag(1 - variance) axes), the axes orthonormal rows."""
+    """N(mean, I - axes' diag(1 - variance) axes), the axes orthonormal rows.
+
+    ``of_answers`` are, of the answers that say so, the numbers that the mean is a sum of rows by, their margins'
+    variances and curvatures: where a search after one more answer begins.
+    """
 
     mean: Any
     axes: Any
     variance: Any
+    of_answers: tuple[Any, Any, Any] | None = None
 
     def variances(self, X: Any) -> Any:
         """Of x . w for the rows of X."""
@@ -52,8 +58,9 @@ def nothing_said(size: int) -> Normal:
     return Normal(np.zeros(size), np.empty((0, size)), np.empty(0))
 
 
-def given_answers(X: Any, c: Any, m: Any) -> Normal:
-    """What answers with rows X, offsets c and counts m say."""
+def given_answers(X: Any, c: Any, m: Any, begin: tuple[Any, Any, Any] | None = None, tol: float = TOL) -> Normal:
+    """What answers with rows X, offsets c and counts m say; ``begin`` are numbers of the first of them, from a search
+    without the others."""
     n, size = X.shape
     if not n or not size:
         return nothing_said(size)
@@ -63,18 +70,26 @@ def given_answers(X: Any, c: Any, m: Any) -> Normal:
         Y = R.T
     own, mean = np.eye(Y.shape[1]), np.zeros(Y.shape[1])
     mu, v, curvature = c, np.einsum("nq,nq->n", Y, Y), None
+    if begin is not None and len(begin[0]) <= n:
+        a, before, curved_before = begin
+        mean = Y[: len(a)].T @ a
+        mu = Y @ mean + c
+        v[: len(a)] = before
+        curvature = curved(mu, v)
+        curvature[: len(a)] = curved_before
     for _ in range(MOST_ROUNDS):
-        p, curvature = _expected(mu, v, curvature)
+        p, curvature = _expected(mu, v, curvature, KEPT)
         H = own + (Y * (m * curvature)[:, None]).T @ Y
         S = np.linalg.inv(H)
         step = S @ (Y.T @ (m * (1 - p)) - mean)
         mean = mean + _damped(Y @ step, v) * step
         before, mu, v = (mu, v), Y @ mean + c, np.einsum("nq,nq->n", Y @ S, Y)
-        if _settled(before, (mu, v), TOL):
+        if _settled(before, (mu, v), tol):
             break
     held, E = np.linalg.eigh(H)
     axes = E.T if basis is None else E.T @ basis.T
-    return Normal(mean if basis is None else basis @ mean, axes, 1 / held)
+    end = m * sigmoid(-averaged(mu, v)), v, curvature
+    return Normal(mean if basis is None else basis @ mean, axes, 1 / held, end)
 
 
 def margins_given(K: Any, c: Any, m: Any, begin: Any = None) -> tuple[Any, Any, Any]:
@@ -88,7 +103,7 @@ def margins_given(K: Any, c: Any, m: Any, begin: Any = None) -> tuple[Any, Any, 
     a, v, curvature = (np.zeros(c.shape), prior, None) if begin is None else begin
     mu = np.einsum("pnk,pk->pn", K, a) + c
     for _ in range(MOST_ROUNDS):
-        p, curvature = _expected(mu, v, curvature)
+        p, curvature = _expected(mu, v, curvature, KEPT_MANY)
         root = np.sqrt(m * curvature)
         A = root[:, :, None] * np.linalg.inv(own + root[:, :, None] * K * root[:, None, :]) * root[:, None, :]
         KA, y = K @ A, m * (1 - p) - a  # means are K a; Newton's step of a is (I - A K) y
@@ -112,10 +127,10 @@ def curved(mean: Any, variance: Any) -> Any:
     return averaged(p * (1 - p), variance)
 
 
-def _expected(mu: Any, v: Any, before: Any) -> tuple[Any, Any]:
+def _expected(mu: Any, v: Any, before: Any, kept: float) -> tuple[Any, Any]:
     """E sigma(z) and E sigma'(z), the latter not too far from that of the round before."""
     now = curved(mu, v)
-    return sigmoid(averaged(mu, v)), now if before is None else (1 - KEPT) * now + KEPT * before
+    return sigmoid(averaged(mu, v)), now if before is None else (1 - kept) * now + kept * before
 
 
 def _damped(step: Any, v: Any) -> Any:

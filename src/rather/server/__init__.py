@@ -1,0 +1,1 @@
+"""A page that asks people, and keeps what they say: `rather serve`."""

@@ -1,0 +1,264 @@
+"""Where people are asked: a question put, an answer taken, an answer undone; each is in the ledger before it is told.
+
+What a visitor has said changes in memory only after the ledger has it, and one visitor's turns follow one another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from . import panels
+from .knowledge import Knowledge, Said
+from .ledger import Ledger, hashed, secret
+from .listed import Listed
+from .refusal import Refusal
+from .visitors import Asked, Visitor, Visitors
+from .writer import NotWritten, Rows, Writer
+
+DRAWING, MOST_DRAWING = 2, 40  # panels drawn at a time; that may wait
+MOST_QUESTIONS = 20_000  # that one visitor is ever asked
+LATER = 5  # seconds after which to try again
+NONE_LEFT = "You have answered everything there is to ask. Thank you."
+NOT_YOURS = "There is no such question of yours."
+NOT_SAVED = "Your answer could not be saved just now, and does not count yet."
+
+
+class Desk:
+    """``knowledge`` is swapped whole whenever there is a newer model."""
+
+    def __init__(self, ledger: Ledger, writer: Writer, listed: Listed, knowledge: Knowledge, key: bytes) -> None:
+        self.ledger, self.writer, self.listed, self.knowledge, self._key = ledger, writer, listed, knowledge, key
+        self.code, self.visitors, self.rng = listed.code, Visitors(ledger), np.random.default_rng()
+        self.people, self.answers = ledger.counts()
+        self._drawing, self._waiting = asyncio.Semaphore(DRAWING), 0
+        self._everyone: tuple[Knowledge, asyncio.Task[dict[str, Any]]] | None = None
+
+    # -- turns --------------------------------------------------------------------------------------------------
+
+    async def question(self, told: str | None, address: str) -> tuple[dict[str, Any], str | None]:
+        """What is to be asked now, and the secret of a visitor who is new."""
+        visitor = await self.visitors.of(told)
+        if visitor is None:
+            told = secret() + secret()
+            visitor = Visitor(hashed(told))
+            came = {"visitor": visitor.key, "origin": self._origin(address), "came": time.time()}
+            news = await self._turn(visitor, partial(self._first, visitor, came))
+            self.visitors.add(visitor)
+            return news, told
+        return await self._turn(visitor, partial(self._asked_now, visitor)), None
+
+    async def answer(self, told: str | None, token: str, reply: str, seconds: float | None) -> dict[str, Any]:
+        visitor = await self._known(told)
+        return await self._turn(visitor, partial(self._answered, visitor, token, reply, seconds))
+
+    async def undo(self, told: str | None, token: str) -> dict[str, Any]:
+        visitor = await self._known(told)
+        return await self._turn(visitor, partial(self._undone, visitor, token))
+
+    async def share(self, told: str | None) -> str:
+        """A link to the visitor's ranking; the same one as long as the server remembers it."""
+        visitor = await self._known(told)
+        return await self._turn(visitor, partial(self._shared, visitor))
+
+    async def _turn(self, visitor: Visitor, act: Callable[[], Awaitable[Any]]) -> Any:
+        """One visitor's turns follow one another; one that has begun is finished, even if nobody waits for it."""
+
+        async def whole() -> Any:
+            async with visitor.lock:
+                return await act()
+
+        return await asyncio.shield(asyncio.ensure_future(whole()))
+
+    async def _first(self, visitor: Visitor, came: dict[str, Any]) -> dict[str, Any]:
+        asked, row = self._next(visitor, [])
+        await self._write({"visitors": [came], "questions": row})
+        return self._put(visitor, asked)
+
+    async def _asked_now(self, visitor: Visitor) -> dict[str, Any]:
+        """The question that is open, or the next."""
+        now = visitor.open
+        if now is not None and now.left in self.code and now.right in self.code:
+            return self._news(visitor)
+        asked, row = self._next(visitor, visitor.said(self.code))
+        await self._write({"questions": row})
+        return self._put(visitor, asked)
+
+    async def _answered(self, visitor: Visitor, token: str, reply: str, seconds: float | None) -> dict[str, Any]:
+        asked = visitor.asked.get(token)
+        if asked is None:
+            raise Refusal(404, NOT_YOURS)
+        if asked.reply is not None:
+            if asked.reply != reply:
+                raise Refusal(409, "You have answered that already, and what you said first stands; undo it to change it.")
+            return {**await self._asked_now(visitor), "repeated": True}
+        last = Said(self.code.get(asked.left, -1), self.code.get(asked.right, -1), reply)
+        following, row = self._next(visitor, [*visitor.said(self.code), last])
+        given = {"token": token, "reply": reply, "seconds": seconds, "answered": time.time()}
+        await self._write({"answers": [given], "questions": row})
+        self.people += not visitor.standing
+        self.answers += 1
+        asked.reply = reply
+        visitor.order.append(token)
+        return self._put(visitor, following)
+
+    async def _undone(self, visitor: Visitor, token: str) -> dict[str, Any]:
+        """Taken back, and asked again."""
+        asked = visitor.asked.get(token)
+        if asked is None or asked.reply is None:
+            raise Refusal(404, "There is no such answer of yours.")
+        if asked.undone:
+            return {**await self._asked_now(visitor), "repeated": True}
+        now = time.time()
+        again = Asked(secret(), asked.left, asked.right, asked.probability)
+        row = self._row(visitor, again, "again", 1.0, now)
+        await self._write({"undos": [{"token": token, "undone": now}], "questions": [row]})
+        asked.undone = True
+        self.people -= not visitor.standing
+        self.answers -= 1
+        if again.left not in self.code or again.right not in self.code:
+            visitor.asked[again.token] = again
+            return await self._asked_now(visitor)
+        return self._put(visitor, again)
+
+    async def _shared(self, visitor: Visitor) -> str:
+        if visitor.share is None:
+            told = secret()
+            row = {"share": hashed(told), "visitor": visitor.key, "shared": time.time()}
+            await self._write({"shares": [row]})
+            visitor.share = told
+        return visitor.share
+
+    # -- what a turn is made of ---------------------------------------------------------------------------------
+
+    async def _known(self, told: str | None) -> Visitor:
+        visitor = await self.visitors.of(told)
+        if visitor is None:
+            raise Refusal(404, "Nobody has asked you anything yet; ask for a question first.")
+        return visitor
+
+    def _next(self, visitor: Visitor, said: list[Said]) -> tuple[Asked | None, list[dict[str, Any]]]:
+        """The question after these answers, and its row."""
+        if len(visitor.asked) >= MOST_QUESTIONS:
+            return None, []
+        knowledge = self.knowledge
+        belief = visitor.belief(knowledge, said)
+        visitor.keep(knowledge, said, belief)
+        made = knowledge.question(belief, said, self.rng)
+        if made is None:
+            return None, []
+        left, right = (self.listed.ids[code] for code in (made.left, made.right))
+        asked = Asked(secret(), left, right, made.probability)
+        return asked, [self._row(visitor, asked, made.policy, made.chance, time.time())]
+
+    def _row(self, visitor: Visitor, asked: Asked, policy: str, chance: float, now: float) -> dict[str, Any]:
+        return {
+            "token": asked.token, "visitor": visitor.key, "left_item": asked.left, "right_item": asked.right,
+            "policy": policy, "chance": chance, "probability": asked.probability, "model": self.knowledge.version,
+            "asked": now,
+        }  # fmt: skip
+
+    async def _write(self, rows: Rows) -> None:
+        if not any(rows.values()):
+            return
+        try:
+            await self.writer.submit(rows)
+        except NotWritten as e:
+            raise Refusal(503, NOT_SAVED, LATER) from e
+
+    def _put(self, visitor: Visitor, asked: Asked | None) -> dict[str, Any]:
+        if asked is not None:
+            visitor.asked[asked.token] = asked
+        return self._news(visitor, asked is None)
+
+    def _news(self, visitor: Visitor, none_left: bool = False) -> dict[str, Any]:
+        now, answered = visitor.open, len(visitor.standing)
+        if now is None or none_left:
+            return {"question": None, "answered": answered, "reason": NONE_LEFT, "repeated": False}
+        question = {
+            "token": now.token, "left": self._document(now.left), "right": self._document(now.right),
+            "probability": now.probability,
+        }  # fmt: skip
+        return {"question": question, "answered": answered, "reason": None, "repeated": False}
+
+    def _document(self, name: str) -> dict[str, str]:
+        code = self.code.get(name)
+        return {"id": name, "title": name} if code is None else self.listed.documents[code]
+
+    def _origin(self, address: str) -> str:
+        return hmac.new(self._key, address.encode(), "blake2b").hexdigest()[:32]
+
+    # -- what is told around ------------------------------------------------------------------------------------
+
+    async def panel(self, told: str | None, draw: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+        """What a function of the knowledge and of what is known of a visitor tells; strangers are like anyone."""
+        visitor = await self.visitors.of(told)
+        return await self._drawn(visitor, draw, *arguments)
+
+    async def shared(self, token: str, limit: int) -> dict[str, Any]:
+        key = await asyncio.to_thread(self.ledger.shared_by, hashed(token))
+        visitor = None if key is None else await self.visitors.keyed(key)
+        if visitor is None:
+            raise Refusal(404, "There is no such ranking.")
+        return await self._drawn(visitor, panels.ranking, limit)
+
+    async def _drawn(self, visitor: Visitor | None, draw: Callable[..., dict[str, Any]], *rest: Any) -> dict[str, Any]:
+        knowledge = self.knowledge
+        said = [] if visitor is None else visitor.said(self.code)
+        belief = knowledge.belief([]) if visitor is None else visitor.belief(knowledge, said)
+        return {**await self._computed(draw, knowledge, belief, *rest), "answered": len(said)}
+
+    async def whatif(self, told: str | None) -> dict[str, Any]:
+        visitor = await self._known(told)
+        now, knowledge = visitor.open, self.knowledge
+        if now is None or now.left not in self.code or now.right not in self.code:
+            raise Refusal(404, "There is no question open.")
+        said = visitor.said(self.code)
+        pair = said, self.code[now.left], self.code[now.right]
+        moved = await self._computed(panels.whatif, knowledge, visitor.belief(knowledge, said), *pair)
+        return {"token": now.token, **moved}
+
+    async def given(self, told: str | None, limit: int) -> dict[str, Any]:
+        """A visitor's own answers, the last ones first, with how likely each was by the others."""
+        visitor = await self.visitors.of(told)
+        if visitor is None:
+            return {"answers": []}
+        said, standing = visitor.said(self.code), visitor.standing
+        chances = panels.chances(visitor.belief(self.knowledge, said), said)
+        known = self.knowledge.model is not None
+        rows = [
+            {
+                "token": a.token, "reply": a.reply, "left": self._document(a.left), "right": self._document(a.right),
+                "probability": p if known else None,
+            }
+            for a, p in zip(standing, chances, strict=True)
+        ]  # fmt: skip
+        return {"answers": rows[::-1][:limit]}
+
+    async def everyone(self, limit: int) -> dict[str, Any]:
+        """Everybody's ranking, computed once for a model."""
+        knowledge = self.knowledge
+        if self._everyone is None or self._everyone[0] is not knowledge:
+            task = asyncio.create_task(asyncio.to_thread(panels.everyone, knowledge))
+            self._everyone = knowledge, task
+        whole = await asyncio.shield(self._everyone[1])
+        return {**whole, "rows": whole["rows"][:limit], "answered": 0}
+
+    async def crowd(self, limit: int) -> dict[str, Any]:
+        return await self._computed(panels.crowd, self.knowledge, limit)
+
+    async def _computed(self, draw: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+        if self._waiting >= MOST_DRAWING:
+            raise Refusal(503, "Many people are here just now; your list is back in a moment.", LATER)
+        self._waiting += 1
+        try:
+            async with self._drawing:
+                return await asyncio.to_thread(draw, *arguments)
+        finally:
+            self._waiting -= 1

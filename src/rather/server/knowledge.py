@@ -1,0 +1,147 @@
+"""What a model knows of listed items: what is known of a person who answered, and what to ask them next.
+
+Without a model, and of items that it has not met, nothing is known but that people differ: every item is worth the same
+to begin with, give or take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..models.belief import Belief, Items
+from ..models.information import pick
+from .listed import Listed
+
+POOL, SHORT = 400, 64  # items that are asked about, those most people met; of these, those that tell most of a person
+NEW = POOL // 4  # of the pool, for items that the model has not met
+EXPLORE, AMONG = 0.1, 5  # share of questions drawn at random; of how many best pairs one is drawn
+WORTH = 2.0  # the variance of what an item is worth, in log-odds, where nothing is known
+LEAST = 1e-12  # of the squares of tastes
+TOL = 2e-3
+
+
+class Question(NamedTuple):
+    """A pair of codes to ask about; ``chance`` is the probability of being asked it by this policy, ``probability``
+    that of preferring the left one."""
+
+    left: int
+    right: int
+    policy: str
+    chance: float
+    probability: float | None
+
+
+class Said(NamedTuple):
+    """One reply about two items, by their codes; -1 for one that is not listed any more."""
+
+    left: int
+    right: int
+    reply: str
+
+
+class Knowledge:
+    """Of one model, or none; it never changes, so that a server swaps it whole."""
+
+    def __init__(self, listed: Listed, model: Any = None, version: str | None = None) -> None:
+        self.listed, self.model, self.version = listed, model, version
+        n = len(listed)
+        if model is None:
+            self.count = np.zeros(n)
+            self.items = Items(np.zeros((n, 0)), np.zeros(n), np.full(n, WORTH), np.zeros((n, 0)), 0.0)
+            self.codes = np.full(n, -1)
+        else:
+            code = {str(name): k for k, name in enumerate(model.items_.tolist())}
+            self.codes = np.array([code.get(name, -1) for name in listed.ids])
+            self.items = _of_listed(model._items_met(), self.codes)
+            self.count = np.where(self.codes >= 0, model._crowd().count[self.codes], 0.0)
+        self.sway = 0.0 if model is None else float(model.sway_.get("side", 0.0))
+        self.tells = bool(np.square(self.items.Z).sum() > LEAST)  # whether answers tell of other items
+        self.pool = _pool(self.count)
+
+    # -- a person -----------------------------------------------------------------------------------------------
+
+    def belief(self, said: Sequence[Said], earlier: Belief | None = None) -> Belief:
+        """What answers say; ``earlier`` is what the first of them did."""
+        rows = [one for one in said if one.reply in ("left", "right", "tie") and min(one.left, one.right) >= 0]
+        if not rows:
+            return Belief(self.items)
+        winner, loser, count, sway = [], [], [], []
+        for left, right, reply in rows:
+            for first, second, half in ((left, right, reply != "right"), (right, left, reply != "left")):
+                if half:
+                    winner.append(first)
+                    loser.append(second)
+                    count.append(0.5 if reply == "tie" else 1.0)
+                    sway.append(self.sway if first == left else -self.sway)
+        answers = np.array(winner), np.array(loser), np.array(count), np.array(sway)
+        return Belief(self.items, None, answers, earlier, TOL)
+
+    def question(self, belief: Belief, said: Sequence[Said], rng: np.random.Generator) -> Question | None:
+        """The next pair: of the best few any, or one of all at random; None where all is asked, or unknown to them.
+
+        Answers are worth what they tell of a person's taste, as often as people know both items.
+        """
+        unseen = {code for one in said for code in unknown(one)}
+        done = {(min(a, b), max(a, b)) for a, b, reply in said if reply in ("left", "right", "tie")}
+        pool = self.pool if not unseen else self.pool[~np.isin(self.pool, list(unseen))]
+        inside = set(pool.tolist())
+        n_open = len(pool) * (len(pool) - 1) // 2 - sum(a in inside and b in inside for a, b in done)
+        if n_open < 1:
+            return None
+        made = None
+        if self.tells:
+            short = self._short(belief, pool)
+            made = pick(belief, short, done, rng, among=AMONG, known=1.0 + self.count[short])
+        if made is not None and rng.random() >= EXPLORE:
+            chance = (1 - EXPLORE) * made.chance
+            return Question(made.left, made.right, "information", chance, made.probability)
+        left, right = _drawn(pool, done, rng)
+        p = None if self.model is None else float(belief.probability(np.array([left]), np.array([right]))[0])
+        return Question(left, right, "random", (EXPLORE if made is not None else 1.0) / n_open, p)
+
+    def _short(self, belief: Belief, pool: Any) -> Any:
+        """Those of the pool about which people's tastes differ most, as far as is known of this one."""
+        if len(pool) <= SHORT:
+            return pool
+        varies = belief.known.variances(belief.rows(pool)) * (1.0 + self.count[pool])
+        return np.sort(pool[np.argpartition(-varies, SHORT)[:SHORT]])
+
+
+def unknown(one: Said) -> tuple[int, ...]:
+    """The items that a reply says are not known."""
+    which = {"unseen left": (one.left,), "unseen right": (one.right,), "unseen both": (one.left, one.right)}
+    return which.get(one.reply, ())
+
+
+def _of_listed(items: Items, codes: Any) -> Items:
+    """The rows of listed items; of those that the model has not met (-1), as of any."""
+    new, at = codes < 0, np.maximum(codes, 0)
+    parts = {name: getattr(items, name)[at] for name in ("Z", "offset", "noise", "V")}
+    parts["Z"][new], parts["V"][new] = 0.0, 0.0
+    parts["offset"][new] = items.offset.mean()
+    parts["noise"][new] = items.noise.max() + items.offset.var() + np.square(items.Z).sum(axis=1).mean()
+    return Items(**parts, sway=items.sway)
+
+
+def _pool(count: Any) -> Any:
+    """Codes, in order: of the items that most people met, and some of those that nobody did."""
+    by_fame = np.argsort(-count, kind="stable")
+    fresh = by_fame[count[by_fame] == 0]
+    met = by_fame[: len(by_fame) - len(fresh)]
+    some_new = fresh[: max(NEW, POOL - len(met))]
+    return np.sort(np.concatenate((met[: POOL - min(len(some_new), POOL)], some_new))[:POOL]).astype(np.int32)
+
+
+def _drawn(pool: Any, done: Iterable[tuple[int, int]], rng: np.random.Generator) -> tuple[int, int]:
+    """Any pair that has not been answered, all alike."""
+    for _ in range(200):
+        left, right = (int(x) for x in rng.choice(pool, 2, replace=False))
+        if (min(left, right), max(left, right)) not in done:
+            return left, right
+    a, b = np.triu_indices(len(pool), 1)  # nearly all are answered
+    free = [(x, y) for x, y in zip(pool[a].tolist(), pool[b].tolist(), strict=True) if (x, y) not in done]
+    left, right = free[int(rng.integers(len(free)))]
+    return (left, right) if rng.random() < 0.5 else (right, left)

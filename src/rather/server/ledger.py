@@ -1,0 +1,292 @@
+"""The ledger of votes: tables whose rows are only ever added, in SQLite or PostgreSQL, opened so that commits last."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    DDL,
+    Column,
+    Connection,
+    Engine,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    create_engine,
+    event,
+    func,
+    insert,
+    select,
+    text,
+)
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from ..errors import FileError, InputError
+
+BUSY = 5.0  # seconds to wait for a database that somebody else has locked
+SERVED = 0x7261746865720001  # PostgreSQL's advisory lock of the one process that serves
+REPLIES = "left", "right", "tie", "unseen left", "unseen right", "unseen both"
+WAIT = 10.0  # seconds for another process, which was ended, to let go of a database
+
+metadata = MetaData()
+visitors = Table(
+    "visitors", metadata,
+    Column("visitor", String(32), primary_key=True),  # the hash of what their browser keeps
+    Column("origin", String(32), nullable=False),  # a keyed hash of the address they came from
+    Column("came", Float(53), nullable=False),
+)  # fmt: skip
+questions = Table(
+    "questions", metadata,
+    Column("token", String(32), primary_key=True),
+    Column("visitor", ForeignKey("visitors.visitor"), nullable=False),
+    Column("left_item", String, nullable=False),
+    Column("right_item", String, nullable=False),
+    Column("policy", String(20), nullable=False),
+    Column("chance", Float(53), nullable=False),
+    Column("probability", Float(53)),
+    Column("model", String(32)),
+    Column("asked", Float(53), nullable=False),
+)  # fmt: skip
+answers = Table(
+    "answers", metadata,
+    Column("token", ForeignKey("questions.token"), primary_key=True),
+    Column("reply", String(20), nullable=False),
+    Column("seconds", Float(53)),
+    Column("answered", Float(53), nullable=False),
+)  # fmt: skip
+undos = Table(
+    "undos", metadata,
+    Column("token", ForeignKey("answers.token"), primary_key=True),
+    Column("undone", Float(53), nullable=False),
+)  # fmt: skip
+shares = Table(
+    "shares", metadata,
+    Column("share", String(32), primary_key=True),  # the hash of what the link has
+    Column("visitor", ForeignKey("visitors.visitor"), nullable=False),
+    Column("shared", Float(53), nullable=False),
+)  # fmt: skip
+versions = Table("versions", metadata, Column("version", Integer, primary_key=True))
+Index("questions_of_visitors", questions.c.visitor)
+
+VERSION = 1
+KEPT = (visitors, questions, answers, undos, shares)  # in the order in which they refer to each other
+
+for table in KEPT:
+    for verb in ("update", "delete"):
+        event.listen(
+            metadata, "after_create",
+            DDL(
+                f"CREATE TRIGGER IF NOT EXISTS no_{verb}_of_{table.name} BEFORE {verb.upper()} ON {table.name} "
+                "BEGIN SELECT RAISE(ABORT, 'rows are only ever added'); END"
+            ).execute_if(dialect="sqlite"),
+        )  # fmt: skip
+event.listen(
+    metadata, "before_create",
+    DDL(
+        "CREATE OR REPLACE FUNCTION rather_only_added() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'rows are only ever added'; END $$"
+    ).execute_if(dialect="postgresql"),
+)  # fmt: skip
+for table in KEPT:
+    event.listen(
+        metadata, "after_create",
+        DDL(
+            f"CREATE OR REPLACE TRIGGER only_added BEFORE UPDATE OR DELETE ON {table.name} "
+            "FOR EACH STATEMENT EXECUTE FUNCTION rather_only_added()"
+        ).execute_if(dialect="postgresql"),
+    )  # fmt: skip
+
+
+def secret() -> str:
+    """What nobody guesses: 128 bits."""
+    return secrets.token_urlsafe(16)
+
+
+def hashed(told: str) -> str:
+    """What is kept of a secret."""
+    return hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+class Ledger:
+    """A database of votes, by its URL or the path of a file of SQLite."""
+
+    def __init__(self, url: str, must_exist: bool = False) -> None:
+        self.url = _url(url)
+        self.is_file = self.url.get_backend_name() == "sqlite"
+        if self.is_file and must_exist and not Path(self.url.database or "").is_file():
+            raise FileError(f"there is no database {self.url.database!r}; name the one that 'rather serve' keeps")
+        waits = {"timeout": BUSY} if self.is_file else {"connect_timeout": int(BUSY)}
+        try:
+            self.engine: Engine = create_engine(self.url, connect_args=waits, pool_size=8, max_overflow=8)
+        except ModuleNotFoundError as e:
+            raise InputError("PostgreSQL needs psycopg; run: pip install 'rather[postgres]'") from e
+        event.listen(self.engine, "connect", self._prepare)
+        self._lock: Any = None
+        with self.sentences():
+            if must_exist:
+                self._check_version()
+            else:
+                metadata.create_all(self.engine)
+                self._settle_version()
+
+    def _prepare(self, connection: Any, _: Any) -> None:
+        """Every connection's commits are on the disk before they are said to be."""
+        cursor = connection.cursor()
+        if self.is_file:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            cursor.execute("PRAGMA synchronous=FULL")
+            cursor.execute("PRAGMA foreign_keys=ON")
+        else:
+            cursor.execute("SET synchronous_commit TO on")
+            cursor.execute(f"SET lock_timeout TO {int(1000 * BUSY)}")
+            connection.commit()
+        cursor.close()
+
+    def check_lasting(self) -> None:
+        """Refuse a database whose commits may be lost."""
+        with self.sentences(), self.engine.connect() as c:
+            if self.is_file:
+                found = c.execute(text("PRAGMA journal_mode")).scalar(), c.execute(text("PRAGMA synchronous")).scalar()
+                sound = found == ("wal", 2)
+            else:
+                found = c.execute(text("SHOW synchronous_commit")).scalar(), c.execute(text("SHOW fsync")).scalar()
+                sound = found == ("on", "on")
+        if not sound:
+            raise InputError(f"the database says {found}: what it commits may be lost; use one that writes to disk")
+
+    def _settle_version(self) -> None:
+        with self.engine.begin() as c:
+            if c.execute(select(func.count()).select_from(versions)).scalar() == 0:
+                c.execute(insert(versions).values(version=VERSION))
+        self._check_version()
+
+    def _check_version(self) -> None:
+        with self.engine.connect() as c:
+            found = c.execute(select(func.max(versions.c.version))).scalar()
+        if found != VERSION:
+            raise InputError(f"the database is of version {found}, and this is for {VERSION}; use the rather it is of")
+
+    @contextlib.contextmanager
+    def sentences(self) -> Iterator[None]:
+        """What goes wrong with the database, in one sentence."""
+        try:
+            yield
+        except SQLAlchemyError as e:
+            why = " ".join(str(getattr(e, "orig", None) or e).split())
+            raise FileError(f"the database {self.shown} does not answer as it should: {why}") from e
+
+    @property
+    def shown(self) -> str:
+        """The URL without a password."""
+        return repr(self.url.database if self.is_file else self.url.render_as_string(hide_password=True))
+
+    def take(self) -> None:
+        """Be the one process that serves this database; one that was ended may take a moment to let go."""
+        until = time.monotonic() + WAIT
+        while not self._taken():
+            if time.monotonic() > until:
+                raise InputError(f"another process serves the votes in {self.shown}; end it, or keep them elsewhere")
+            time.sleep(0.1)
+
+    def _taken(self) -> bool:
+        if not self.is_file:
+            self._lock = self._lock or self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            return bool(self._lock.execute(text(f"SELECT pg_try_advisory_lock({SERVED})")).scalar())
+        if self._lock is None:
+            self._lock = open(f"{self.url.database}.serving", "w")  # noqa: SIM115
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+        self.engine.dispose()
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def history(self, visitor: str) -> list[Any] | None:
+        """All that a visitor was asked, in order, with what they said; None if there is no such visitor."""
+        joined = questions.outerjoin(answers).outerjoin(undos, undos.c.token == answers.c.token)
+        asked = (
+            select(
+                questions.c.token, questions.c.left_item, questions.c.right_item, answers.c.reply, answers.c.answered,
+                undos.c.undone,
+            ).select_from(joined).where(questions.c.visitor == visitor).order_by(questions.c.asked, questions.c.token)
+        )  # fmt: skip
+        with self.engine.connect() as c:
+            rows = list(c.execute(asked))
+            there = rows or c.execute(select(visitors.c.came).where(visitors.c.visitor == visitor)).first()
+        return rows if there else None
+
+    def shared_by(self, share: str) -> str | None:
+        with self.engine.connect() as c:
+            return c.execute(select(shares.c.visitor).where(shares.c.share == share)).scalar()
+
+    def counts(self) -> tuple[int, int]:
+        """How many people answered, and how many answers stand."""
+        live = answers.join(questions).outerjoin(undos, undos.c.token == answers.c.token)
+        found = select(func.count(questions.c.visitor.distinct()), func.count()).select_from(live)
+        with self.engine.connect() as c:
+            people, said = c.execute(found.where(undos.c.token.is_(None))).one()
+        return int(people), int(said)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection that sees the ledger of one moment, however often it looks."""
+        isolation = "SERIALIZABLE" if self.is_file else "REPEATABLE READ"
+        with self.sentences(), self.engine.connect().execution_options(isolation_level=isolation) as c, c.begin():
+            if self.is_file:
+                c.exec_driver_sql("BEGIN")  # which Python's driver leaves out before a mere select
+            yield c
+
+
+def every_answer(connection: Connection, *names: str, batch: int = 10_000) -> Iterator[Any]:
+    """These columns of every answer, also those undone, in the order in which they came."""
+    joined = answers.join(questions).join(visitors).outerjoin(undos, undos.c.token == answers.c.token)
+    found = select(*(ANSWER[name] for name in names)).select_from(joined).order_by(*ORDER)
+    yield from connection.execution_options(stream_results=True, yield_per=batch).execute(found)
+
+
+ORDER = answers.c.answered, answers.c.token
+ANSWER = {
+    "user": questions.c.visitor, "left": questions.c.left_item, "right": questions.c.right_item,
+    "reply": answers.c.reply, "seconds": answers.c.seconds, "asked": questions.c.asked,
+    "answered": answers.c.answered, "undone": undos.c.undone, "policy": questions.c.policy,
+    "chance": questions.c.chance, "probability": questions.c.probability, "model": questions.c.model,
+    "origin": visitors.c.origin,
+}  # fmt: skip
+
+
+def _url(given: str) -> Any:
+    """A URL of SQLAlchemy: of the kinds we know, or the path of a file."""
+    if "://" not in given:
+        given = f"sqlite:///{os.path.abspath(given)}"
+    try:
+        url = make_url(given)
+    except ArgumentError as e:
+        raise InputError(f"{given!r} is no database; give a file, or postgresql://USER@HOST/NAME") from e
+    kind = url.get_backend_name()
+    if kind == "sqlite":
+        if not url.database or url.database == ":memory:":
+            raise InputError("votes are kept in a file, not in memory; give a file, or postgresql://USER@HOST/NAME")
+        return url
+    if kind not in ("postgresql", "postgres"):
+        raise InputError(f"the database is of kind {kind!r}; it must be SQLite (a file) or postgresql://USER@HOST/NAME")
+    return url.set(drivername="postgresql+psycopg")

@@ -1,0 +1,150 @@
+"""A server put together and run: the state's folder, the ledger, the model, and one process on one port."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import socket
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from ..errors import InputError
+from .app import make_app
+from .desk import Desk
+from .gate import Gate
+from .knowledge import Knowledge
+from .ledger import Ledger
+from .listed import Listed
+from .metrics import Metrics
+from .refits import Refits, needed, newest
+from .writer import Writer
+
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
+log = logging.getLogger("rather.serve")
+
+
+@dataclass
+class Settings:
+    """How to serve; see ``rather serve --help``."""
+
+    state: Path
+    title: str
+    listed: Listed
+    base: Knowledge | None = None  # of a model that was given
+    base_path: str | None = None  # where that is, if it is to be fitted again
+    votes: str | None = None
+    refit_every: float | None = None  # seconds; None: never
+    host: str = "127.0.0.1"
+    port: int = 8000
+    allow_hosts: tuple[str, ...] = ()
+    per_visitor: float = 5.0
+    per_address: float = 50.0
+    proxies: tuple[str, ...] = ()
+    https: bool = False
+    said: Callable[[dict[str, Any]], None] = field(default=lambda _: None)
+
+
+def kept_secret(path: Path, n_bytes: int = 24) -> str:
+    """A secret of this server, made the first time and readable by its owner alone."""
+    with contextlib.suppress(FileExistsError):
+        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(made, "w") as f:
+            f.write(secrets.token_urlsafe(n_bytes) + "\n")
+            f.flush()
+            os.fsync(f.fileno())
+    found = path.read_text().strip()
+    if len(found) < 16:
+        raise InputError(f"{str(path)!r} holds no secret of at least 16 characters; remove it, and a new one is made")
+    return found
+
+
+class Served:
+    """All that is running, for one process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = s = settings
+        models = s.state / "models"
+        models.mkdir(parents=True, exist_ok=True)
+        self.admin, key = kept_secret(s.state / "admin-token"), kept_secret(s.state / "address-key")
+        self.ledger = Ledger(s.votes or str(s.state / "votes.sqlite"))
+        self.ledger.take()
+        self.ledger.check_lasting()
+        self.metrics = Metrics()
+        refits = s.refit_every is not None
+        knowledge = (newest(models, s.listed) if refits else None) or s.base or Knowledge(s.listed)
+        self.writer = Writer(self.ledger, self.metrics.commits.observe)
+        self.desk = Desk(self.ledger, self.writer, s.listed, knowledge, key.encode())
+        self.refits = (
+            Refits(self.ledger, models, s.listed, s.base_path, s.refit_every or 0.0, self._swap) if refits else None
+        )
+        self._gauges()
+        app = make_app(
+            self.desk, self.metrics, s.title, self.admin, s.per_visitor, s.per_address, s.https, self._is_collecting
+        )
+        app.router.lifespan_context = self._lifespan
+        hosts = frozenset(name.lower() for name in (*LOCAL, s.host, *s.allow_hosts))
+        self.app = Gate(app, hosts, s.per_address, s.https, self.metrics.count)
+
+    def _swap(self, knowledge: Knowledge) -> None:
+        self.desk.knowledge = knowledge
+        log.warning("model %s is in place", knowledge.version)
+
+    def _is_collecting(self) -> bool:
+        return self.refits is not None and self.desk.knowledge.model is None
+
+    def _gauges(self) -> None:
+        gauge, desk = self.metrics.gauge, self.desk
+        gauge("people", "People with answers that stand", lambda: desk.people)
+        gauge("answers", "Answers that stand", lambda: desk.answers)
+        gauge("answers_until_first_fit", "Until the first model",
+              lambda: max(needed(len(desk.listed)) - desk.answers, 0) if self._is_collecting() else 0)  # fmt: skip
+        gauge("visitors_in_memory", "Visitors in memory", lambda: len(desk.visitors))
+        gauge("waiting_writes", "Turns that wait to be committed", lambda: self.writer.waiting)
+        gauge("writing_fails", "1 if the last commit failed", lambda: float(self.writer.failing is not None))
+        gauge("refits", "Models put in place", lambda: self.refits.fitted if self.refits else 0)
+        gauge("refits_failed", "Fits, or models, that failed", lambda: self.refits.failed if self.refits else 0)
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, _: Any) -> AsyncIterator[None]:
+        going = asyncio.create_task(self.refits.forever()) if self.refits is not None else None
+        yield
+        if going is not None:
+            going.cancel()
+            await going
+        await asyncio.to_thread(self.writer.close)
+        self.ledger.close()
+
+
+def serve(settings: Settings) -> None:
+    """Until it is ended."""
+    s = settings
+    family = socket.AF_INET6 if ":" in s.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((s.host, s.port))
+    except OSError as e:
+        raise InputError(f"cannot listen at {s.host} port {s.port}: {e.strerror}; give another --port or --host") from e
+    served = Served(s)
+    port = listening.getsockname()[1]
+    shown = f"[{s.host}]" if ":" in s.host else {"0.0.0.0": "localhost"}.get(s.host, s.host)
+    s.said(
+        {
+            "url": f"http://{shown}:{port}/", "votes": served.ledger.shown.strip("'"), "state": str(s.state),
+            "admin_token": str(s.state / "admin-token"), "items": len(s.listed),
+            "model": served.desk.knowledge.version, "answers": served.desk.answers, "people": served.desk.people,
+        }
+    )  # fmt: skip
+    config = uvicorn.Config(
+        served.app, log_level="warning", access_log=False, server_header=False, backlog=2048,
+        proxy_headers=bool(s.proxies), forwarded_allow_ips=list(s.proxies) or None, timeout_keep_alive=30,
+        timeout_graceful_shutdown=10, lifespan="on", h11_max_incomplete_event_size=16384,
+    )  # fmt: skip
+    uvicorn.Server(config).run(sockets=[listening])

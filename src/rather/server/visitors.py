@@ -1,0 +1,120 @@
+"""Visitors: what each was asked and has said, as the ledger has it, kept in memory while they are here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..models.belief import Belief
+from .knowledge import Knowledge, Said
+from .ledger import Ledger, hashed
+
+MOST = 4096  # in memory
+
+
+@dataclass
+class Asked:
+    """A question that was put, and what became of it."""
+
+    token: str
+    left: str
+    right: str
+    probability: float | None = None
+    reply: str | None = None
+    undone: bool = False
+
+
+@dataclass
+class Visitor:
+    """``key`` is the hash of what their browser keeps; ``order`` are the tokens of answers as they were given."""
+
+    key: str
+    asked: dict[str, Asked] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    share: str | None = None
+    _known: tuple[Knowledge, list[Said], Belief] | None = None
+
+    @property
+    def standing(self) -> list[Asked]:
+        """The answers that are not undone, in order."""
+        return [self.asked[token] for token in self.order if not self.asked[token].undone]
+
+    @property
+    def open(self) -> Asked | None:
+        """The question that was put last, if it has not been answered."""
+        last = next(reversed(self.asked.values()), None)
+        return last if last is not None and last.reply is None else None
+
+    def said(self, code: dict[str, int]) -> list[Said]:
+        return [Said(code.get(a.left, -1), code.get(a.right, -1), a.reply or "") for a in self.standing]
+
+    def belief(self, knowledge: Knowledge, said: list[Said]) -> Belief:
+        """What is known by these answers, from what was known by the first of them."""
+        if self._known is not None and self._known[0] is knowledge:
+            _, before, belief = self._known
+            if before == said:
+                return belief
+            earlier = belief if before == said[: len(before)] else None
+        else:
+            earlier = None
+        return knowledge.belief(said, earlier)
+
+    def keep(self, knowledge: Knowledge, said: list[Said], belief: Belief) -> None:
+        self._known = knowledge, said, belief
+
+
+class Visitors:
+    """Those who were here last are in memory; others are read from the ledger again."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self._here: OrderedDict[str, Visitor] = OrderedDict()
+        self._coming: dict[str, asyncio.Task[Visitor | None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._here)
+
+    async def of(self, told: str | None) -> Visitor | None:
+        """Whose browser keeps this secret; None if nobody's does."""
+        return None if told is None else await self.keyed(hashed(told))
+
+    async def keyed(self, key: str) -> Visitor | None:
+        found = self._here.get(key)
+        if found is not None:
+            self._here.move_to_end(key)
+            return found
+        if key not in self._coming:  # two requests at once must get the same visitor
+            self._coming[key] = asyncio.create_task(self._read(key))
+        return await asyncio.shield(self._coming[key])
+
+    def add(self, visitor: Visitor) -> None:
+        self._here[visitor.key] = visitor
+        while len(self._here) > MOST:
+            key, oldest = self._here.popitem(last=False)
+            if oldest.lock.locked():  # who is being written of stays
+                self._here[key] = oldest
+                break
+
+    async def _read(self, key: str) -> Visitor | None:
+        try:
+            rows = await asyncio.to_thread(self.ledger.history, key)
+            if rows is None:
+                return None
+            visitor = remembered(key, rows)
+            self.add(visitor)
+            return visitor
+        finally:
+            del self._coming[key]
+
+
+def remembered(key: str, rows: list[Any]) -> Visitor:
+    """A visitor as the ledger's rows have them."""
+    visitor = Visitor(key)
+    for token, left, right, reply, _, undone in rows:
+        visitor.asked[token] = Asked(token, left, right, None, reply, undone is not None)
+    given = sorted((row.answered, row.token) for row in rows if row.reply is not None)
+    visitor.order = [token for _, token in given]
+    return visitor

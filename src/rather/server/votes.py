@@ -1,0 +1,99 @@
+"""The votes in a ledger, to learn from and to take away."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..data.comparisons import Comparisons
+from ..errors import InputError
+from .ledger import Connection, Ledger, every_answer
+from .marks import marked
+
+COLUMNS = (
+    "user", "left", "right", "reply", "outcome", "seconds", "asked", "answered", "undone", "policy", "chance",
+    "probability", "model", "mark",
+)  # fmt: skip
+KEPT = tuple(name for name in COLUMNS if name not in ("outcome", "mark"))
+OUTCOME = {"left": "left", "right": "right", "tie": "tie"}
+BATCH = 10_000
+
+
+def comparisons(ledger: Ledger, marked_too: bool = False) -> tuple[Comparisons, int]:
+    """What people preferred, with ties and sides, and how many answers were left out as a script's.
+
+    What was undone is left out, and answers that say an item is not known.
+    """
+    with ledger.snapshot() as c:
+        mark = _marks(c)
+        rows = list(every_answer(c, "user", "left", "right", "reply", "undone"))
+    user, left, right, reply, undone = (np.array(x, object) for x in zip(*rows, strict=True)) if rows else [[]] * 5
+    stands = np.array([r in OUTCOME and u is None for r, u in zip(reply, undone, strict=True)], bool)
+    out = 0 if marked_too or not len(stands) else int((stands & (mark != "")).sum())
+    if not marked_too and len(stands):
+        stands &= mark == ""
+    if not stands.any():
+        left_out = f", but for {out:,} that look like a script's" if out else ""
+        raise InputError(f"there are no votes in {ledger.shown} to learn from{left_out}")
+    user, left, right, reply = (x[stands] for x in (user, left, right, reply))
+    won = reply != "right"
+    frame: dict[str, Any] = {"user": user, "winner": np.where(won, left, right), "loser": np.where(won, right, left)}
+    carried = {}
+    if (reply == "tie").any():
+        frame["tie"], carried["tie"] = reply == "tie", "tie"
+    if won.any() and not won.all():
+        frame["side"], carried["side"] = won, "side"
+    return Comparisons.from_frame(frame, **carried), out
+
+
+def _marks(c: Connection) -> Any:
+    names = "user", "origin", "reply", "asked", "answered"
+    rows = list(every_answer(c, *names))
+    return marked(*zip(*rows, strict=True)) if rows else np.empty(0, object)
+
+
+def _documents(ledger: Ledger) -> Iterator[list[dict[str, Any]]]:
+    """Every answer with its mark, in batches, of one moment."""
+    with ledger.snapshot() as c:
+        mark, batch = _marks(c), []
+        for row, its in zip(every_answer(c, *KEPT), mark, strict=True):
+            told = dict(zip(KEPT, row, strict=True))
+            told["outcome"], told["mark"] = OUTCOME.get(told["reply"], ""), its
+            batch.append({name: told[name] for name in COLUMNS})
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+        yield batch
+
+
+def as_csv(ledger: Ledger) -> Iterator[bytes]:
+    """Every answer as CSV, in parts; what a spreadsheet would take for a formula begins with an apostrophe."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for batch in _documents(ledger):
+        writer.writerows({name: _harmless(value) for name, value in row.items()} for row in batch)
+        yield text.getvalue().encode()
+        text.seek(0)
+        text.truncate()
+
+
+def _harmless(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def as_parquet(ledger: Ledger, file: Any) -> None:
+    """Every answer, written to an open file."""
+    import pyarrow
+    from pyarrow import parquet
+
+    number, word = pyarrow.float64(), pyarrow.string()
+    numbers = {"seconds", "asked", "answered", "undone", "chance", "probability"}
+    schema = pyarrow.schema([(name, number if name in numbers else word) for name in COLUMNS])
+    with parquet.ParquetWriter(file, schema) as writer:
+        for batch in _documents(ledger):
+            writer.write_table(pyarrow.Table.from_pylist(batch, schema))
