@@ -15,6 +15,7 @@ from ..estimators import ESTIMATORS
 from .answer import Document, facts
 from .features import files_of, learned, read_features, told
 from .inputs import as_read, read_source
+from .kept import read_votes
 from .outputs import check_different, check_model
 
 if TYPE_CHECKING:
@@ -35,12 +36,14 @@ PARAMETERS = (
 def fit(options: argparse.Namespace) -> Answer:
     # A file that is there stays until there is a whole model to take its place.
     places = (options.out, f"{options.out}{PARTIAL}") if Path(options.out).exists() else (options.out,)
+    if (options.file is None) == (options.votes is None):
+        raise InputError("fit learns from a FILE or from --votes; give one of them")
     files = options.file, *files_of(options), *places, options.checkpoint
     check_different("the data, the features, the model and the checkpoint", files)
     for place in places:
         check_model(place, options.force)
     resumed = options.checkpoint is not None and Path(options.checkpoint).exists()
-    source = read_source(options)
+    source = read_source(options) if options.votes is None else read_votes(options)
     settings = {name: getattr(options, name) for name in SETTINGS if getattr(options, name) is not None}
     for name in settings:
         if name not in source.format.settings:

@@ -15,9 +15,11 @@ from .evaluate import METRICS, evaluate
 from .features import add_features
 from .fit import fit
 from .inputs import FORMATS, add_file
+from .kept import add_votes
 from .lists import DIFFERENT, LISTED, TASTES, differences, effects, probability, rank, recommend, tastes
 from .outputs import add_force
 from .reproduce import paper
+from .serve import add_serving, serve
 from .sets import data, simulate
 from .split import MIN_TEST, PER_USER, SHARE_BY_TIME, split
 from .strangers import add_unknown
@@ -67,7 +69,7 @@ def grammar() -> Parser:
             fit,
             "learn a model from votes, an arena's log, ratings, menus, rankings or clicks",
             "votes.csv --out model.rather",
-            "[options] FILE --out MODEL",
+            "[options] (FILE | --votes DATABASE) --out MODEL",
         )
     )
     _update(
@@ -122,6 +124,14 @@ def grammar() -> Parser:
     )
     _add_model(asked)
     add_asking(asked)
+    add_serving(
+        command(
+            serve,
+            "put a page in front of people that asks them, keeps their votes, and shows everybody's own list",
+            "films.csv --port 8000",
+            "[options] [MODEL | ITEMS]",
+        )
+    )
     _differences(
         command(
             differences,
@@ -159,7 +169,8 @@ def _demo(parser: Parser) -> None:
 
 
 def _fit(parser: Parser) -> None:
-    add_file(parser)
+    add_file(parser, required=False)
+    add_votes(parser)
     parser.add_argument(
         "--out",
         required=True,

@@ -60,7 +60,8 @@ class Belief:
         self.Z, self.noise = items.Z, items.noise
         self.offset = items.offset if expected is None else items.offset + items.V @ expected
         nobody = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0)
-        winner, loser, self.count, swayed = nobody if answers is None else answers
+        winner, loser, count, swayed = nobody if answers is None else answers
+        self.count: Any = count
         self.asked, self.swayed = Asked(winner, loser), items.sway * swayed
         begin = None if earlier is None else earlier.known.of_answers
         self.known: Normal = (

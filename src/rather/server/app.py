@@ -7,10 +7,11 @@ import hmac
 import json
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Annotated, Any, Literal
 
-from fastapi import Cookie, Depends, FastAPI, Header, Path, Query, Request
+from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
@@ -32,12 +33,11 @@ from .votes import as_csv, as_parquet
 COOKIE = "rather"
 YEARS = 2 * 365 * 24 * 3600
 MOST_ROWS, MOST_ITEMS = 500, 1000  # given at once
-NEW_VISITORS = 0.1  # of an address' requests that may be of somebody new
 PAGES = {"/": "index.html", "/arena": "arena.html", "/api": "api.html", "/shared/{token}": "shared.html"}
 ABOUT = (
     "Which of two would you rather have? Every question that is put has a token, and an answer names it: a repeated or "
     "forged answer changes nothing and says so. Who you are is a cookie that POST /api/question sets; nobody can read "
-    "or change another's answers. An answer is acknowledged only after it is on disk. Errors are {\"error\": sentence}; "
+    'or change another\'s answers. An answer is acknowledged only after it is on disk. Errors are {"error": sentence}; '
     "429 and 503 say in Retry-After when to try again."
 )
 WHY = {
@@ -48,7 +48,9 @@ WHY = {
 }  # fmt: skip
 
 Limit = Annotated[int, Query(ge=1, le=MOST_ROWS, description="rows at most")]
-Told = Annotated[str | None, Cookie(alias=COOKIE, max_length=200, include_in_schema=False)]
+BEARER = HTTPBearer(auto_error=False, description="the admin token")
+CSV: dict[str, Any] = {"content": {"text/csv": {}}, "description": "every answer, also those undone, with marks"}
+PARQUET: dict[str, Any] = {"content": {"application/vnd.apache.parquet": {}}, "description": "the same"}
 
 
 class Json(JSONResponse):
@@ -63,186 +65,225 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {s: {"model": told.Problem, "description": WHY[s]} for s in sorted({*statuses, 421, 422, 429, 503})}
 
 
-def make_app(
-    desk: Desk,
-    metrics: Metrics,
-    title: str,
-    admin: str,
-    per_visitor: float,
-    per_address: float,
-    secure: bool,
-    collecting: Callable[[], bool],
-) -> FastAPI:
-    app = FastAPI(title=title, description=ABOUT, docs_url=None, redoc_url=None, openapi_url=None)
+@dataclass
+class Here:
+    """What the paths work with."""
+
+    desk: Desk
+    metrics: Metrics
+    title: str
+    admin: str
+    secure: bool
+    is_collecting: Callable[[], bool]
+    turns: Rates  # of visitors
+    arrivals: Rates  # of addresses
+
+    @property
+    def cookie(self) -> str:
+        return f"__Host-{COOKIE}" if self.secure else COOKIE
+
+
+def here(request: Request) -> Here:
+    found: Here = request.app.state.here
+    return found
+
+
+def address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def secret(request: Request) -> str | None:
+    """What the visitor's browser keeps."""
+    found = request.cookies.get(here(request).cookie)
+    return found if found is not None and len(found) <= 200 else None
+
+
+def visitor(request: Request) -> str | None:
+    """The same, of whoever may have another turn: so many of one visitor, and so many new ones of an address."""
+    own, mine = here(request), secret(request)
+    later = own.turns.wait(mine) if mine is not None else own.arrivals.wait(address(request))
+    if later:
+        raise Refusal(429, "That was a lot at once; wait a little.", later)
+    return mine
+
+
+def admin(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)]) -> None:
+    if given is None or not hmac.compare_digest(given.credentials.encode(), here(request).admin.encode()):
+        raise HTTPException(401, "This takes the admin token.", {"www-authenticate": "Bearer"})
+
+
+# -- turns ------------------------------------------------------------------------------------------------------------
+
+turns = APIRouter(tags=["turns"])
+
+
+@turns.post("/api/question", response_model=told.News, responses=problems(400, 403, 413))
+async def question(body: told.Nothing, request: Request) -> Any:
+    """What you are asked now: the open question, or a new one. Sets the cookie of somebody new."""
+    own = here(request)
+    news, new = await own.desk.question(visitor(request), address(request))
+    reply = Json(news)
+    if new is not None:
+        reply.set_cookie(own.cookie, new, YEARS, httponly=True, samesite="strict", secure=own.secure)
+    return reply
+
+
+@turns.post("/api/answer", response_model=told.News, responses=problems(400, 403, 404, 409, 413))
+async def answer(body: told.Answer, request: Request) -> Any:
+    """Answer a question, and get the next. The same answer again is acknowledged again, and changes nothing."""
+    return Json(await here(request).desk.answer(visitor(request), body.token, body.reply, body.seconds))
+
+
+@turns.post("/api/undo", response_model=told.News, responses=problems(400, 403, 404, 413))
+async def undo(body: told.Undo, request: Request) -> Any:
+    """Take an answer back, and be asked again."""
+    return Json(await here(request).desk.undo(visitor(request), body.token))
+
+
+@turns.post("/api/share", response_model=told.Link, responses=problems(400, 403, 404, 413))
+async def share(body: told.Nothing, request: Request) -> Any:
+    """A link that shows your ranking, and none of your answers, to whoever has it."""
+    return Json({"path": f"/shared/{await here(request).desk.share(visitor(request))}"})
+
+
+# -- what is known ----------------------------------------------------------------------------------------------------
+
+known = APIRouter(tags=["known"])
+
+
+@known.get("/api/about", response_model=told.About, responses=problems())
+async def about(request: Request) -> Any:
+    """What is ranked here, and how much is known."""
+    own, desk = here(request), here(request).desk
+    need = {"answers": desk.answers, "needed": needed(len(desk.listed))} if own.is_collecting() else None
+    return Json(
+        {
+            "title": own.title, "items": len(desk.listed), "people": desk.people, "answers": desk.answers,
+            "model": desk.knowledge.version, "collecting": need,
+        }
+    )  # fmt: skip
+
+
+@known.get("/api/ranking", response_model=told.Ranking, responses=problems())
+async def ranking(request: Request, who: Literal["me", "everyone"] = "me", limit: Limit = 20) -> Any:
+    """Your ranking or everybody's, best first, with the places between which each item is."""
+    desk = here(request).desk
+    if who == "everyone":
+        return Json(await desk.everyone(limit))
+    return Json(await desk.panel(secret(request), panels.ranking, limit))
+
+
+@known.get("/api/difference", response_model=told.Differences, responses=problems())
+async def difference(request: Request, limit: Limit = 10) -> Any:
+    """You against the crowd: items of which it is certain that they are worth more, or less, to you."""
+    return Json(await here(request).desk.panel(secret(request), panels.difference, limit))
+
+
+@known.get("/api/crowd", response_model=told.Crowd, responses=problems())
+async def crowd(request: Request, limit: Limit = 10) -> Any:
+    """What divides people, and what unites them."""
+    return Json(await here(request).desk.crowd(limit))
+
+
+@known.get("/api/map", response_model=told.TasteMap, responses=problems())
+async def taste_map(request: Request) -> Any:
+    """The two directions in which people differ most, and where you may be."""
+    return Json(await here(request).desk.panel(secret(request), panels.taste_map))
+
+
+@known.get("/api/whatif", response_model=told.WhatIf, responses=problems(404))
+async def whatif(request: Request) -> Any:
+    """What either answer to the open question would move in your list."""
+    return Json(await here(request).desk.whatif(secret(request)))
+
+
+@known.get("/api/answers", response_model=told.Answers, responses=problems())
+async def answers(request: Request, limit: Limit = 100) -> Any:
+    """Your own answers, the last first, with how likely each was by the others."""
+    return Json(await here(request).desk.given(secret(request), limit))
+
+
+@known.get("/api/shared/{token}", response_model=told.Ranking, responses=problems(404))
+async def shared(request: Request, token: Annotated[told.Token, Path()], limit: Limit = 50) -> Any:
+    """A ranking that somebody shared."""
+    return Json(await here(request).desk.shared(token, limit))
+
+
+@known.get("/api/items", response_model=told.Items, responses=problems())
+async def items(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=MOST_ITEMS)] = 100,
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> Any:
+    """The items, in the order of the list."""
+    listed = here(request).desk.listed
+    return Json({"items": listed.documents[offset : offset + limit], "of": len(listed)})
+
+
+# -- for whoever runs it ----------------------------------------------------------------------------------------------
+
+operators = APIRouter(tags=["operators"], dependencies=[Depends(admin)], default_response_class=Response)
+
+
+@operators.get("/api/export.csv", responses={200: CSV, **problems(401)})
+async def export_csv(request: Request) -> Any:
+    """All votes."""
+    return StreamingResponse(as_csv(here(request).desk.ledger), media_type="text/csv; charset=utf-8")
+
+
+@operators.get("/api/export.parquet", responses={200: PARQUET, **problems(401, 501)})
+async def export_parquet(request: Request) -> Any:
+    """All votes."""
+    if find_spec("pyarrow") is None:
+        raise Refusal(501, "Parquet needs pyarrow; run: pip install 'rather[parquet]'")
+    file = tempfile.TemporaryFile()  # noqa: SIM115
+    await asyncio.to_thread(as_parquet, here(request).desk.ledger, file)
+    file.seek(0)
+    return StreamingResponse(iter(lambda: file.read(2**16), b""), media_type="application/vnd.apache.parquet")
+
+
+@operators.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **problems(401)})
+async def numbers(request: Request) -> Any:
+    """Numbers for operators, as Prometheus reads them."""
+    return Response(here(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+health = APIRouter(tags=["operators"])
+
+
+@health.get("/livez", response_model=told.Health)
+async def livez() -> Any:
+    """The process answers."""
+    return Json({"ok": True})
+
+
+@health.get("/readyz", response_model=told.Health, responses=problems())
+async def readyz(request: Request) -> Any:
+    """Questions can be put and answers can be kept."""
+    writer = here(request).desk.writer
+    if writer.failing is not None:
+        try:
+            await asyncio.to_thread(writer.probe)
+        except Exception as e:
+            raise Refusal(503, "Answers cannot be saved just now.", 5) from e
+    return Json({"ok": True})
+
+
+def make_app(own: Here) -> FastAPI:
+    app = FastAPI(title=own.title, description=ABOUT, docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.here = own
     _refusals(app)
-    turns, arrivals = Rates(per_visitor), Rates(max(NEW_VISITORS * per_address, 1e-3))
-    listed, cookie = desk.listed, f"__Host-{COOKIE}" if secure else COOKIE
-
-    def secret(request: Request) -> str | None:
-        """What the visitor's browser keeps."""
-        found = request.cookies.get(cookie)
-        return found if found is not None and len(found) <= 200 else None
-
-    Secret = Annotated[str | None, Depends(secret)]
-
-    def limited(mine: str | None, request: Request) -> None:
-        """Turns of one visitor; of somebody new, of the address."""
-        address = request.client.host if request.client else ""
-        later = turns.wait(mine) if mine is not None else arrivals.wait(address)
-        if later:
-            raise Refusal(429, "That was a lot at once; wait a little.", later)
-
-    # -- turns --------------------------------------------------------------------------------------------------
-
-    @app.post("/api/question", response_model=told.News, responses=problems(400, 403, 413), tags=["turns"])
-    async def question(body: told.Nothing, request: Request, mine: Secret) -> Any:
-        """What you are asked now: the open question, or a new one. Sets the cookie of somebody new."""
-        limited(mine, request)
-        news, new = await desk.question(mine, request.client.host if request.client else "")
-        reply = Json(news)
-        if new is not None:
-            reply.set_cookie(cookie, new, max_age=YEARS, httponly=True, samesite="strict", secure=secure, path="/")
-        return reply
-
-    @app.post("/api/answer", response_model=told.News, responses=problems(400, 403, 404, 409, 413), tags=["turns"])
-    async def answer(body: told.Answer, request: Request, mine: Secret) -> Any:
-        """Answer a question, and get the next. The same answer again is acknowledged again, and changes nothing."""
-        limited(mine, request)
-        return Json(await desk.answer(mine, body.token, body.reply, body.seconds))
-
-    @app.post("/api/undo", response_model=told.News, responses=problems(400, 403, 404, 413), tags=["turns"])
-    async def undo(body: told.Undo, request: Request, mine: Secret) -> Any:
-        """Take an answer back, and be asked again."""
-        limited(mine, request)
-        return Json(await desk.undo(mine, body.token))
-
-    @app.post("/api/share", response_model=told.Link, responses=problems(400, 403, 404, 413), tags=["turns"])
-    async def share(body: told.Nothing, request: Request, mine: Secret) -> Any:
-        """A link that shows your ranking, and none of your answers, to whoever has it."""
-        limited(mine, request)
-        return Json({"path": f"/shared/{await desk.share(mine)}"})
-
-    # -- what is known ------------------------------------------------------------------------------------------
-
-    @app.get("/api/about", response_model=told.About, responses=problems(), tags=["known"])
-    async def about() -> Any:
-        """What is ranked here, and how much is known."""
-        need = {"answers": desk.answers, "needed": needed(len(listed))} if collecting() else None
-        return Json(
-            {
-                "title": title, "items": len(listed), "people": desk.people, "answers": desk.answers,
-                "model": desk.knowledge.version, "collecting": need,
-            }
-        )  # fmt: skip
-
-    @app.get("/api/ranking", response_model=told.Ranking, responses=problems(), tags=["known"])
-    async def ranking(mine: Secret, who: Literal["me", "everyone"] = "me", limit: Limit = 20) -> Any:
-        """Your ranking or everybody's, best first, with the places between which each item is."""
-        if who == "everyone":
-            return Json(await desk.everyone(limit))
-        return Json(await desk.panel(mine, panels.ranking, limit))
-
-    @app.get("/api/difference", response_model=told.Differences, responses=problems(), tags=["known"])
-    async def difference(mine: Secret, limit: Limit = 10) -> Any:
-        """You against the crowd: items of which it is certain that they are worth more, or less, to you."""
-        return Json(await desk.panel(mine, panels.difference, limit))
-
-    @app.get("/api/crowd", response_model=told.Crowd, responses=problems(), tags=["known"])
-    async def crowd(limit: Limit = 10) -> Any:
-        """What divides people, and what unites them."""
-        return Json(await desk.crowd(limit))
-
-    @app.get("/api/map", response_model=told.TasteMap, responses=problems(), tags=["known"])
-    async def taste_map(mine: Secret) -> Any:
-        """The two directions in which people differ most, and where you may be."""
-        return Json(await desk.panel(mine, panels.taste_map))
-
-    @app.get("/api/whatif", response_model=told.WhatIf, responses=problems(404), tags=["known"])
-    async def whatif(mine: Secret) -> Any:
-        """What either answer to the open question would move in your list."""
-        return Json(await desk.whatif(mine))
-
-    @app.get("/api/answers", response_model=told.Answers, responses=problems(), tags=["known"])
-    async def answers(mine: Secret, limit: Limit = 100) -> Any:
-        """Your own answers, the last first, with how likely each was by the others."""
-        return Json(await desk.given(mine, limit))
-
-    @app.get("/api/shared/{token}", response_model=told.Ranking, responses=problems(404), tags=["known"])
-    async def shared(token: Annotated[told.Token, Path()], limit: Limit = 50) -> Any:
-        """A ranking that somebody shared."""
-        return Json(await desk.shared(token, limit))
-
-    @app.get("/api/items", response_model=told.Items, responses=problems(), tags=["known"])
-    async def items(
-        limit: Annotated[int, Query(ge=1, le=MOST_ITEMS)] = 100, offset: Annotated[int, Query(ge=0, le=10**9)] = 0
-    ) -> Any:
-        """The items, in the order of the list."""
-        return Json({"items": listed.documents[offset : offset + limit], "of": len(listed)})
-
-    # -- for whoever runs it ------------------------------------------------------------------------------------
-
-    bearer = HTTPBearer(auto_error=False, description="the admin token")
-
-    def is_admin(given: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]) -> None:
-        if given is None or not hmac.compare_digest(given.credentials.encode(), admin.encode()):
-            raise HTTPException(401, "This takes the admin token.", {"www-authenticate": "Bearer"})
-
-    Admin = Depends(is_admin)
-    exported = {"content": {"text/csv": {}}, "description": "every answer, also those undone, with marks"}
-    packed = {"content": {"application/vnd.apache.parquet": {}}, "description": "the same"}
-
-    @app.get("/api/export.csv", responses={200: exported, **problems(401)}, dependencies=[Admin], tags=["operators"],
-             response_class=Response)  # fmt: skip
-    async def export_csv() -> Any:
-        """All votes."""
-        return StreamingResponse(as_csv(desk.ledger), media_type="text/csv; charset=utf-8")
-
-    @app.get("/api/export.parquet", responses={200: packed, **problems(401, 501)}, dependencies=[Admin],
-             tags=["operators"], response_class=Response)  # fmt: skip
-    async def export_parquet() -> Any:
-        """All votes."""
-        if find_spec("pyarrow") is None:
-            raise Refusal(501, "Parquet needs pyarrow; run: pip install 'rather[parquet]'")
-        file = tempfile.TemporaryFile()  # noqa: SIM115
-        await asyncio.to_thread(as_parquet, desk.ledger, file)
-        file.seek(0)
-        return StreamingResponse(iter(lambda: file.read(2**16), b""), media_type="application/vnd.apache.parquet")
-
-    @app.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **problems(401)}, dependencies=[Admin],
-             tags=["operators"], response_class=Response)  # fmt: skip
-    async def numbers() -> Any:
-        """Numbers for operators, as Prometheus reads them."""
-        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-    @app.get("/livez", response_model=told.Health, tags=["operators"])
-    async def livez() -> Any:
-        """The process answers."""
-        return Json({"ok": True})
-
-    @app.get("/readyz", response_model=told.Health, responses=problems(), tags=["operators"])
-    async def readyz() -> Any:
-        """Questions can be put and answers can be kept."""
-        if desk.writer.failing is not None:
-            await _probe(desk)
-        return Json({"ok": True})
-
-    _page(app, desk)
-    schema = get_openapi(title=title, version="1", description=ABOUT, routes=app.routes)
+    for router in (turns, known, operators, health):
+        app.include_router(router)
+    schema = get_openapi(title=own.title, version="1", description=ABOUT, routes=app.routes)
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Any:
         return Json(schema)
 
-    metrics.know({route.path for route in app.routes if "{" not in route.path})  # type: ignore[attr-defined]
+    _page(app, own.desk)
+    own.metrics.know({route.path for route in app.routes if hasattr(route, "path") and "{" not in route.path})
     return app
-
-
-async def _probe(desk: Desk) -> None:
-    """After a commit that failed: whether the database can be written to again."""
-    try:
-        await asyncio.to_thread(desk.writer.probe)
-    except Exception as e:
-        raise Refusal(503, "Answers cannot be saved just now.", 5) from e
 
 
 def _page(app: FastAPI, desk: Desk) -> None:

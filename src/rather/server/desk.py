@@ -10,7 +10,7 @@ import hmac
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ LATER = 5  # seconds after which to try again
 NONE_LEFT = "You have answered everything there is to ask. Thank you."
 NOT_YOURS = "There is no such question of yours."
 NOT_SAVED = "Your answer could not be saved just now, and does not count yet."
+Told = TypeVar("Told")
 
 
 class Desk:
@@ -67,10 +68,10 @@ class Desk:
         visitor = await self._known(told)
         return await self._turn(visitor, partial(self._shared, visitor))
 
-    async def _turn(self, visitor: Visitor, act: Callable[[], Awaitable[Any]]) -> Any:
+    async def _turn(self, visitor: Visitor, act: Callable[[], Awaitable[Told]]) -> Told:
         """One visitor's turns follow one another; one that has begun is finished, even if nobody waits for it."""
 
-        async def whole() -> Any:
+        async def whole() -> Told:
             async with visitor.lock:
                 return await act()
 
@@ -96,7 +97,9 @@ class Desk:
             raise Refusal(404, NOT_YOURS)
         if asked.reply is not None:
             if asked.reply != reply:
-                raise Refusal(409, "You have answered that already, and what you said first stands; undo it to change it.")
+                raise Refusal(
+                    409, "You have answered that already, and what you said first stands; undo it to change it."
+                )
             return {**await self._asked_now(visitor), "repeated": True}
         last = Said(self.code.get(asked.left, -1), self.code.get(asked.right, -1), reply)
         following, row = self._next(visitor, [*visitor.said(self.code), last])

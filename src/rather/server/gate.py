@@ -1,4 +1,4 @@
-"""What every request passes before it is looked at: hosts, sizes, rates, other sites; and the headers of every reply."""
+"""What every request passes before it is looked at: hosts, sizes, rates, other sites; and the headers of replies."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ async def _read(scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> 
 
 
 async def _body(receive: Receive) -> bytes:
-    body = b""
+    body: bytes = b""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":

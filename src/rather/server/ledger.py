@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import os
 import secrets
 import time
 from collections.abc import Iterator
@@ -84,30 +83,30 @@ Index("questions_of_visitors", questions.c.visitor)
 VERSION = 1
 KEPT = (visitors, questions, answers, undos, shares)  # in the order in which they refer to each other
 
-for table in KEPT:
-    for verb in ("update", "delete"):
-        event.listen(
-            metadata, "after_create",
-            DDL(
-                f"CREATE TRIGGER IF NOT EXISTS no_{verb}_of_{table.name} BEFORE {verb.upper()} ON {table.name} "
-                "BEGIN SELECT RAISE(ABORT, 'rows are only ever added'); END"
-            ).execute_if(dialect="sqlite"),
-        )  # fmt: skip
-event.listen(
-    metadata, "before_create",
-    DDL(
-        "CREATE OR REPLACE FUNCTION rather_only_added() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$ BEGIN RAISE EXCEPTION 'rows are only ever added'; END $$"
-    ).execute_if(dialect="postgresql"),
+
+def _when(moment: str, dialect: str, statement: str) -> None:
+    """A statement of one kind of database, when its tables are made; also when they are there already."""
+    made: Any = DDL(statement)  # type: ignore[no-untyped-call]
+    event.listen(metadata, moment, made.execute_if(dialect=dialect))
+
+
+_when(
+    "before_create", "postgresql",
+    "CREATE OR REPLACE FUNCTION rather_only_added() RETURNS trigger LANGUAGE plpgsql AS "
+    "$$ BEGIN RAISE EXCEPTION 'rows are only ever added'; END $$",
 )  # fmt: skip
 for table in KEPT:
-    event.listen(
-        metadata, "after_create",
-        DDL(
-            f"CREATE OR REPLACE TRIGGER only_added BEFORE UPDATE OR DELETE ON {table.name} "
-            "FOR EACH STATEMENT EXECUTE FUNCTION rather_only_added()"
-        ).execute_if(dialect="postgresql"),
+    _when(
+        "after_create", "postgresql",
+        f"CREATE OR REPLACE TRIGGER only_added BEFORE UPDATE OR DELETE ON {table.name} "
+        "FOR EACH STATEMENT EXECUTE FUNCTION rather_only_added()",
     )  # fmt: skip
+    for verb in ("update", "delete"):
+        _when(
+            "after_create", "sqlite",
+            f"CREATE TRIGGER IF NOT EXISTS no_{verb}_of_{table.name} BEFORE {verb.upper()} ON {table.name} "
+            "BEGIN SELECT RAISE(ABORT, 'rows are only ever added'); END",
+        )  # fmt: skip
 
 
 def secret() -> str:
@@ -206,7 +205,7 @@ class Ledger:
             self._lock = self._lock or self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             return bool(self._lock.execute(text(f"SELECT pg_try_advisory_lock({SERVED})")).scalar())
         if self._lock is None:
-            self._lock = open(f"{self.url.database}.serving", "w")  # noqa: SIM115
+            self._lock = Path(f"{self.url.database}.serving").open("w")  # noqa: SIM115
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -277,7 +276,7 @@ ANSWER = {
 def _url(given: str) -> Any:
     """A URL of SQLAlchemy: of the kinds we know, or the path of a file."""
     if "://" not in given:
-        given = f"sqlite:///{os.path.abspath(given)}"
+        given = f"sqlite:///{Path(given).absolute()}"
     try:
         url = make_url(given)
     except ArgumentError as e:

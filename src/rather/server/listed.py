@@ -61,16 +61,16 @@ def read(frame: Any, file: str, folder: Path | None) -> Listed:
             raise InputError(f"{file} has no column 'item'; it has {have}: call one of them 'item'")
     got = frames.columns(frame, {role: name for role, name in columns.items() if name is not None})
     ids = [str(x) for x in as_ids(got["item"], f"the item (column {columns['item']!r})").tolist()]
-    texts = [_texts(got.get(role), len(ids)) for role in ("title", "description", "picture")]
-    return _listed(ids, *texts, file, folder)
+    title, description, picture = (_texts(got.get(role)) for role in ("title", "description", "picture"))
+    return _listed(ids, title, description, picture, file, folder)
 
 
-def _texts(column: Any, n: int) -> list[str] | None:
+def _texts(column: Any) -> list[str] | None:
     """A column as text, with nothing where a value is missing."""
     if column is None:
         return None
     values = np.asarray(column, object).tolist()
-    return ["" if v is None or v != v else unicodedata.normalize("NFC", str(v)).strip() for v in values][:n]
+    return ["" if v is None or v != v else unicodedata.normalize("NFC", str(v)).strip() for v in values]
 
 
 def _listed(ids: list[str], titles: Any, descriptions: Any, pictures: Any, file: str, folder: Path | None) -> Listed:

@@ -16,10 +16,12 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        of = {"registry": self.registry}
-        self.requests = Counter("rather_requests", "Requests, by path and status", ["path", "status"], **of)
-        self.seconds = Histogram("rather_request_seconds", "From request to reply", ["path"], buckets=SECONDS, **of)
-        self.commits = Histogram("rather_commit_seconds", "Commits of waiting answers", buckets=SECONDS, **of)
+        own = self.registry
+        self.requests = Counter("rather_requests", "Requests, by path and status", ["path", "status"], registry=own)
+        self.seconds = Histogram(
+            "rather_request_seconds", "From request to reply", ["path"], buckets=SECONDS, registry=own
+        )
+        self.commits = Histogram("rather_commit_seconds", "Commits of waiting answers", buckets=SECONDS, registry=own)
         self._paths: set[str] = set()
 
     def know(self, paths: set[str]) -> None:

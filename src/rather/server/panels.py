@@ -106,7 +106,7 @@ def crowd(knowledge: Knowledge, limit: int) -> dict[str, Any]:
 
 def taste_map(knowledge: Knowledge, belief: Belief) -> dict[str, Any]:
     """The two directions in which people differ most: items, where the person may be, and where the crowd is."""
-    nobody = {"items": [], "me": None, "crowd": None}
+    nobody: dict[str, Any] = {"items": [], "me": None, "crowd": None}
     if not knowledge.tells or knowledge.items.Z.shape[1] < 2:
         return nobody
     items = _known(knowledge, knowledge.pool)

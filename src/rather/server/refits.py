@@ -14,13 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..data.comparisons import Comparisons
 from ..errors import InputError
 from ..estimators import load
 from ..models.altsvm import AltSVM
 from .knowledge import Knowledge
 from .ledger import Ledger
 from .listed import Listed
-from .votes import comparisons
+from .votes import votes
 
 FEW, EACH, MOST = 30, 2, 5000  # answers before the first fit: at least, an item, at most
 GROWN = 0.05  # share of new answers that a fit is worth
@@ -109,7 +110,7 @@ class Refits:
     async def once(self) -> bool:
         """Fit, look, swap; whether there is a newer model."""
         path = self.folder / f"{time.time_ns()}{ENDING}"
-        task = {"votes": self.ledger.url.render_as_string(hide_password=False), "base": self.base, "out": str(path)}
+        task = {"database": self.ledger.url.render_as_string(hide_password=False), "base": self.base, "out": str(path)}
         try:
             # On standard input: a password in the URL is nobody else's to see.
             self._process = await asyncio.create_subprocess_exec(
@@ -140,13 +141,20 @@ class Refits:
                 self._process.kill()
 
 
-def fit(votes: str, base: str | None, out: str) -> None:
+def fit(database: str, base: str | None, out: str) -> None:
     """One fit of all that is in a ledger, with what the base model was fitted to, saved with all that serving takes."""
-    said, _ = comparisons(Ledger(votes, must_exist=True))
+    frame, _ = votes(Ledger(database, must_exist=True))
+    columns = {role: role for role in frame}
     model: Any = AltSVM(n_threads=1)
-    if base is not None:
+    if base is None:
+        said = Comparisons.from_frame(frame, **columns)
+    else:
         earlier = load(base)
-        model, said = type(earlier)(**earlier.get_params()), earlier._fitted_to.extended(said)
+        own = {str(item): item for item in earlier.items_.tolist()}
+        for role in ("winner", "loser"):
+            frame[role] = [own.get(item, item) for item in frame[role]]
+        model, said = type(earlier)(**earlier.get_params()), earlier._fitted_to
+        said = said.extended(Comparisons.from_frame(frame, **columns))
         model.set_params(n_threads=1)
     model.fit(said)
     model.calibrate()
@@ -159,7 +167,7 @@ def check_base(model: Any, path: str) -> None:
     kept = model._fitted_to
     if kept is None:
         raise InputError(f"{path!r} does not hold what it was fitted to, so it cannot be fitted again; use --updatable")
-    if kept.source.name != "votes":
+    if kept.source.name:
         raise InputError(
             f"{path!r} was fitted to {kept.source.name}, which votes cannot join; leave --refit out: answers are kept, "
             "and everybody's own list grows all the same"

@@ -16,9 +16,9 @@ from typing import Any
 import uvicorn
 
 from ..errors import InputError
-from .app import make_app
+from .app import Here, make_app
 from .desk import Desk
-from .gate import Gate
+from .gate import Gate, Rates
 from .knowledge import Knowledge
 from .ledger import Ledger
 from .listed import Listed
@@ -26,6 +26,7 @@ from .metrics import Metrics
 from .refits import Refits, needed, newest
 from .writer import Writer
 
+NEW_VISITORS = 0.1  # of an address' requests that may be of somebody new
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 log = logging.getLogger("rather.serve")
 
@@ -85,9 +86,8 @@ class Served:
             Refits(self.ledger, models, s.listed, s.base_path, s.refit_every or 0.0, self._swap) if refits else None
         )
         self._gauges()
-        app = make_app(
-            self.desk, self.metrics, s.title, self.admin, s.per_visitor, s.per_address, s.https, self._is_collecting
-        )
+        rates = Rates(s.per_visitor), Rates(NEW_VISITORS * s.per_address)
+        app = make_app(Here(self.desk, self.metrics, s.title, self.admin, s.https, self._is_collecting, *rates))
         app.router.lifespan_context = self._lifespan
         hosts = frozenset(name.lower() for name in (*LOCAL, s.host, *s.allow_hosts))
         self.app = Gate(app, hosts, s.per_address, s.https, self.metrics.count)

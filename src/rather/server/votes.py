@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sqlalchemy import Connection
 
-from ..data.comparisons import Comparisons
 from ..errors import InputError
-from .ledger import Connection, Ledger, every_answer
+from .ledger import Ledger, every_answer
 from .marks import marked
 
 COLUMNS = (
@@ -23,31 +23,29 @@ OUTCOME = {"left": "left", "right": "right", "tie": "tie"}
 BATCH = 10_000
 
 
-def comparisons(ledger: Ledger, marked_too: bool = False) -> tuple[Comparisons, int]:
-    """What people preferred, with ties and sides, and how many answers were left out as a script's.
+def votes(ledger: Ledger, marked_too: bool = False) -> tuple[dict[str, Any], int]:
+    """What people preferred, as a table of votes with ties and sides where there are some; and how many answers were
+    left out as a script's.
 
     What was undone is left out, and answers that say an item is not known.
     """
     with ledger.snapshot() as c:
         mark = _marks(c)
         rows = list(every_answer(c, "user", "left", "right", "reply", "undone"))
-    user, left, right, reply, undone = (np.array(x, object) for x in zip(*rows, strict=True)) if rows else [[]] * 5
-    stands = np.array([r in OUTCOME and u is None for r, u in zip(reply, undone, strict=True)], bool)
-    out = 0 if marked_too or not len(stands) else int((stands & (mark != "")).sum())
-    if not marked_too and len(stands):
-        stands &= mark == ""
-    if not stands.any():
+    stands = [n for n, row in enumerate(rows) if row.reply in OUTCOME and row.undone is None]
+    taken = [rows[n] for n in stands if marked_too or not mark[n]]
+    out = len(stands) - len(taken)
+    if not taken:
         left_out = f", but for {out:,} that look like a script's" if out else ""
         raise InputError(f"there are no votes in {ledger.shown} to learn from{left_out}")
-    user, left, right, reply = (x[stands] for x in (user, left, right, reply))
+    user, left, right, reply, _ = (np.array(column, object) for column in zip(*taken, strict=True))
     won = reply != "right"
     frame: dict[str, Any] = {"user": user, "winner": np.where(won, left, right), "loser": np.where(won, right, left)}
-    carried = {}
     if (reply == "tie").any():
-        frame["tie"], carried["tie"] = reply == "tie", "tie"
+        frame["tie"] = reply == "tie"
     if won.any() and not won.all():
-        frame["side"], carried["side"] = won, "side"
-    return Comparisons.from_frame(frame, **carried), out
+        frame["side"] = won
+    return frame, out
 
 
 def _marks(c: Connection) -> Any:

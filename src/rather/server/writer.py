@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import insert
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import IntegrityError
 
 from .ledger import KEPT, Ledger
 
@@ -98,7 +98,7 @@ class Writer:
         return None
 
     def _failed(self, e: Exception) -> NotWritten:
-        why = e.orig if isinstance(e, SQLAlchemyError) and getattr(e, "orig", None) else e
+        why = getattr(e, "orig", None) or e
         self.failing = f"{type(why).__name__}: {why}"
         return NotWritten(self.failing)
 

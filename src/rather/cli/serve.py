@@ -1,0 +1,148 @@
+"""rather serve: a page that asks people, from a model, from a list of items, or of the demonstration's film club."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..data.table_files import read_file
+from ..data.whole_files import existing
+from ..errors import InputError, number
+from ..estimators import load
+from .answer import Document, facts, in_json, in_words, write
+from .kept import NEEDS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .answer import Answer
+
+TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet")
+CLUB = "film-club"
+MINUTES = 10.0
+
+
+def add_serving(parser: Any) -> None:
+    """The options of the command."""
+    parser.add_argument(
+        "what", nargs="?", metavar="MODEL|ITEMS",
+        help="what 'rather fit' saved; or a table of item, title, description, picture (a file beside it), to collect "
+        "votes from nothing (the demonstration's film club)",
+    )  # fmt: skip
+    parser.add_argument("--items", metavar="FILE", help="with MODEL: such a table of the items to show (all, by id)")
+    parser.add_argument("--title", metavar="TEXT", help="what is ranked here (the name of the file)")
+    keep = parser.add_argument_group("what is kept")
+    keep.add_argument("--state", metavar="FOLDER", help="votes, models, the admin token (beside the file, NAME.served)")
+    keep.add_argument("--votes", metavar="DATABASE", help="elsewhere: a file, or postgresql://USER@HOST/NAME")
+    keep.add_argument(
+        "--refit", nargs="?", type=float, const=MINUTES, metavar="MINUTES",
+        help=f"fit again when there are new votes, at most so often ({MINUTES:g}); ITEMS always do; MODEL must have "
+        "been fitted to votes with --updatable",
+    )  # fmt: skip
+    reach = parser.add_argument_group("who can reach it")
+    reach.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="to listen at (127.0.0.1)")
+    reach.add_argument("--port", type=int, default=8000, metavar="N", help="(8000); 0: any that is free")
+    reach.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME",
+        help="a name that browsers call it by, beside localhost and ADDRESS; may be repeated",
+    )  # fmt: skip
+    reach.add_argument(
+        "--proxy", action="append", default=[], metavar="ADDRESS",
+        help="of a reverse proxy, whose word on who asks is believed; may be repeated",
+    )  # fmt: skip
+    reach.add_argument("--https", action="store_true", help="browsers reach it by https, through a proxy")
+    reach.add_argument(
+        "--visitor-rate", type=float, default=5.0, metavar="X", help="turns a second of one visitor (5; bursts of 50)"
+    )
+    reach.add_argument(
+        "--address-rate", type=float, default=50.0, metavar="X", help="requests a second of one address (50)"
+    )
+
+
+def serve(options: argparse.Namespace) -> Answer:
+    number("--port", options.port, at_least=0, at_most=65535, integer=True)
+    number("--visitor-rate", options.visitor_rate, above=0.0)
+    number("--address-rate", options.address_rate, above=0.0)
+    if options.refit is not None:
+        number("--refit", options.refit, above=0.0)
+    try:
+        from ..server import serving
+    except ModuleNotFoundError as e:
+        raise InputError(NEEDS) from e
+    logging.basicConfig(format="rather: %(message)s", level=logging.WARNING)
+    settings = _settings(options, serving)
+    settings.said = lambda document: write(in_json(document, None) if options.json else in_words(document, _show))
+    serving.serve(settings)
+    return {"ended": True, "state": str(settings.state)}, _show_end
+
+
+def _settings(options: argparse.Namespace, serving: Any) -> Any:
+    common = {
+        "votes": options.votes, "host": options.host, "port": options.port, "allow_hosts": tuple(options.allow_host),
+        "per_visitor": options.visitor_rate, "per_address": options.address_rate, "proxies": tuple(options.proxy),
+        "https": options.https,
+    }  # fmt: skip
+    what, refit = options.what, None if options.refit is None else 60 * options.refit
+    path = Path(CLUB if what is None else existing(what, "a model that 'rather fit' saved, or a table of items"))
+    state = Path(options.state) if options.state else path.with_name(f"{path.stem}.served")
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise InputError(f"cannot make the folder {str(state)!r}: {e.strerror}; name another with --state") from e
+    title = options.title or ("The film club" if what is None else path.stem.replace("_", " ").replace("-", " "))
+    if what is not None and path.suffix.lower() in TABLES:
+        if options.items is not None:
+            raise InputError(f"{what!r} is a table of items already; leave --items out")
+        listed = _listed(path)
+        return serving.Settings(state, title, listed, refit_every=refit or 60 * MINUTES / 10, **common)
+    if what is None:
+        path = _film_club(state)
+    from ..server import refits
+    from ..server.listed import only_ids
+
+    model = load(path)
+    listed = only_ids(model.items_.tolist()) if options.items is None else _listed(Path(options.items))
+    if refit is not None:
+        refits.check_base(model, str(path))
+    base = refits.opened(path, listed)
+    return serving.Settings(
+        state, title, listed, base, None if refit is None else str(path), refit_every=refit, **common
+    )
+
+
+def _listed(path: Path) -> Any:
+    from ..server import listed
+
+    return listed.read(read_file(str(path), None, None), repr(str(path)), path.parent)
+
+
+def _film_club(state: Path) -> Path:
+    """The demonstration's model, fitted the first time."""
+    from ..models.altsvm import AltSVM
+    from .film_club import film_club
+
+    path = state / f"{CLUB}.rather"
+    if not path.exists():
+        model = AltSVM().fit(film_club().comparisons)
+        model.calibrate()
+        model._crowd()
+        model.save(path, comparisons=True)
+    return path
+
+
+def _show(document: Document, console: Console) -> None:
+    model = document["model"] or "none yet: fitted when there are enough votes"
+    facts(console, {
+        "page": document["url"],
+        "items": f"{document['items']:,}",
+        "model": model,
+        "votes": f"{document['votes']} ({document['answers']:,} by {document['people']:,} people)",
+        "admin token": document["admin_token"],
+    })  # fmt: skip
+    console.print("\nOpen the page in a browser; Ctrl-C ends this. What people said stays.")
+
+
+def _show_end(document: Document, console: Console) -> None:
+    console.print(f"\nEnded. All that was said is in {document['state']}.")
