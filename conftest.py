@@ -5,7 +5,8 @@ from importlib.util import find_spec
 import pytest
 from _pytest.doctest import DoctestItem
 
-collect_ignore_glob = [] if find_spec("pyspark") else ["src/rather/spark/*.py"]  # which cannot be imported without
+NEEDED = {"pyspark": "spark", "fastapi": "server"}  # without which a package cannot be imported
+collect_ignore_glob = [f"src/rather/{package}/*.py" for name, package in NEEDED.items() if not find_spec(name)]
 
 
 @pytest.fixture(autouse=True)
