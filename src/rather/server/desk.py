@@ -19,7 +19,7 @@ from .knowledge import Knowledge, Said
 from .ledger import Ledger, hashed, secret
 from .listed import Listed
 from .refusal import Refusal
-from .visitors import Asked, Visitor, Visitors
+from .visitors import Asked, Visitor, Visitors, remembered
 from .writer import NotWritten, Rows, Writer
 
 DRAWING, MOST_DRAWING = 2, 40  # panels drawn at a time; that may wait
@@ -40,6 +40,11 @@ class Desk:
         self.people, self.answers = ledger.counts()
         self._drawing, self._waiting = asyncio.Semaphore(DRAWING), 0
         self._everyone: tuple[Knowledge, asyncio.Task[dict[str, Any]]] | None = None
+
+    def swap(self, knowledge: Knowledge) -> None:
+        """From now on by this model."""
+        self.knowledge = knowledge
+        self.visitors.forget_beliefs()
 
     # -- turns --------------------------------------------------------------------------------------------------
 
@@ -73,9 +78,24 @@ class Desk:
 
         async def whole() -> Told:
             async with visitor.lock:
-                return await act()
+                if visitor.in_doubt:
+                    await self._remember(visitor)
+                try:
+                    return await act()
+                except Refusal as e:  # a commit that failed may be there all the same, as when a connection is lost
+                    visitor.in_doubt = e.status == 503
+                    raise
 
         return await asyncio.shield(asyncio.ensure_future(whole()))
+
+    async def _remember(self, visitor: Visitor) -> None:
+        """What the ledger has of a visitor, again."""
+        rows = await asyncio.to_thread(self.ledger.history, visitor.key)
+        before, found = len(visitor.standing), remembered(visitor.key, rows or [])
+        visitor.asked, visitor.order, visitor.in_doubt = found.asked, found.order, False
+        after = len(visitor.standing)
+        self.people += (after > 0) - (before > 0)
+        self.answers += after - before
 
     async def _first(self, visitor: Visitor, came: dict[str, Any]) -> dict[str, Any]:
         asked, row = self._next(visitor, [])
@@ -120,11 +140,14 @@ class Desk:
             return {**await self._asked_now(visitor), "repeated": True}
         now = time.time()
         again = Asked(secret(), asked.left, asked.right, asked.probability)
-        row = self._row(visitor, again, "again", 1.0, now)
-        await self._write({"undos": [{"token": token, "undone": now}], "questions": [row]})
+        may_ask = len(visitor.asked) < MOST_QUESTIONS
+        rows = [self._row(visitor, again, "again", 1.0, now)] if may_ask else []
+        await self._write({"undos": [{"token": token, "undone": now}], "questions": rows})
         asked.undone = True
         self.people -= not visitor.standing
         self.answers -= 1
+        if not may_ask:
+            return self._put(visitor, None)
         if again.left not in self.code or again.right not in self.code:
             visitor.asked[again.token] = again
             return await self._asked_now(visitor)

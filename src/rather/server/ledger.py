@@ -77,11 +77,16 @@ shares = Table(
     Column("visitor", ForeignKey("visitors.visitor"), nullable=False),
     Column("shared", Float(53), nullable=False),
 )  # fmt: skip
+probes = Table(
+    "probes", metadata,
+    Column("probe", String(32), primary_key=True),
+    Column("room", String, nullable=False),  # as much as many turns take
+)  # fmt: skip
 versions = Table("versions", metadata, Column("version", Integer, primary_key=True))
 Index("questions_of_visitors", questions.c.visitor)
 
 VERSION = 1
-KEPT = (visitors, questions, answers, undos, shares)  # in the order in which they refer to each other
+KEPT = (visitors, questions, answers, undos, shares, probes)  # in the order in which they refer to each other
 
 
 def _when(moment: str, dialect: str, statement: str) -> None:
@@ -98,7 +103,7 @@ _when(
 for table in KEPT:
     _when(
         "after_create", "postgresql",
-        f"CREATE OR REPLACE TRIGGER only_added BEFORE UPDATE OR DELETE ON {table.name} "
+        f"CREATE OR REPLACE TRIGGER only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON {table.name} "
         "FOR EACH STATEMENT EXECUTE FUNCTION rather_only_added()",
     )  # fmt: skip
     for verb in ("update", "delete"):
@@ -225,24 +230,24 @@ class Ledger:
         joined = questions.outerjoin(answers).outerjoin(undos, undos.c.token == answers.c.token)
         asked = (
             select(
-                questions.c.token, questions.c.left_item, questions.c.right_item, answers.c.reply, answers.c.answered,
-                undos.c.undone,
+                questions.c.token, questions.c.left_item, questions.c.right_item, questions.c.probability,
+                answers.c.reply, answers.c.answered, undos.c.undone,
             ).select_from(joined).where(questions.c.visitor == visitor).order_by(questions.c.asked, questions.c.token)
         )  # fmt: skip
-        with self.engine.connect() as c:
+        with self.sentences(), self.engine.connect() as c:
             rows = list(c.execute(asked))
             there = rows or c.execute(select(visitors.c.came).where(visitors.c.visitor == visitor)).first()
         return rows if there else None
 
     def shared_by(self, share: str) -> str | None:
-        with self.engine.connect() as c:
+        with self.sentences(), self.engine.connect() as c:
             return c.execute(select(shares.c.visitor).where(shares.c.share == share)).scalar()
 
     def counts(self) -> tuple[int, int]:
         """How many people answered, and how many answers stand."""
         live = answers.join(questions).outerjoin(undos, undos.c.token == answers.c.token)
         found = select(func.count(questions.c.visitor.distinct()), func.count()).select_from(live)
-        with self.engine.connect() as c:
+        with self.sentences(), self.engine.connect() as c:
             people, said = c.execute(found.where(undos.c.token.is_(None))).one()
         return int(people), int(said)
 

@@ -93,7 +93,7 @@ class Served:
         self.app = Gate(app, hosts, s.per_address, s.https, self.metrics.count)
 
     def _swap(self, knowledge: Knowledge) -> None:
-        self.desk.knowledge = knowledge
+        self.desk.swap(knowledge)
         log.warning("model %s is in place", knowledge.version)
 
     def _is_collecting(self) -> bool:

@@ -35,6 +35,7 @@ class Visitor:
     order: list[str] = field(default_factory=list)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     share: str | None = None
+    in_doubt: bool = False  # whether the ledger may have more than this
     _known: tuple[Knowledge, list[Said], Belief] | None = None
 
     @property
@@ -98,6 +99,11 @@ class Visitors:
                 self._here[key] = oldest
                 break
 
+    def forget_beliefs(self) -> None:
+        """There is a newer model: the memory of what was known by the old one would keep it."""
+        for visitor in self._here.values():
+            visitor._known = None
+
     async def _read(self, key: str) -> Visitor | None:
         try:
             rows = await asyncio.to_thread(self.ledger.history, key)
@@ -112,9 +118,9 @@ class Visitors:
 
 def remembered(key: str, rows: list[Any]) -> Visitor:
     """A visitor as the ledger's rows have them."""
-    visitor = Visitor(key)
-    for token, left, right, reply, _, undone in rows:
-        visitor.asked[token] = Asked(token, left, right, None, reply, undone is not None)
+    asked = {
+        token: Asked(token, left, right, probability, reply, undone is not None)
+        for token, left, right, probability, reply, _, undone in rows
+    }
     given = sorted((row.answered, row.token) for row in rows if row.reply is not None)
-    visitor.order = [token for _, token in given]
-    return visitor
+    return Visitor(key, asked, [token for _, token in given])

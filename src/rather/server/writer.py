@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import threading
 import time
@@ -12,9 +13,10 @@ from typing import Any
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
-from .ledger import KEPT, Ledger
+from .ledger import KEPT, Ledger, secret
 
 MOST_WAITING, MOST_TOGETHER = 2000, 256  # turns
+ROOM = 2**14  # characters
 Rows = dict[str, list[dict[str, Any]]]  # by the names of tables
 
 
@@ -29,6 +31,7 @@ class Writer:
         self.ledger, self._seconds = ledger, seconds
         self._queue: queue.SimpleQueue[tuple[Rows, asyncio.Future[None]] | None] = queue.SimpleQueue()
         self.failing: str | None = None  # why the last commit failed
+        self._probing = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="rather-writer", daemon=True)
         self._thread.start()
 
@@ -45,14 +48,13 @@ class Writer:
         return made
 
     def probe(self) -> None:
-        """Whether the ledger can be written to: an error says that it cannot."""
-        with self.ledger.engine.connect() as c:
-            if self.ledger.is_file:
-                c.exec_driver_sql("BEGIN IMMEDIATE")
-            else:
-                c.exec_driver_sql("SELECT pg_current_xact_id()")
-            c.rollback()
-        self.failing = None
+        """Whether the ledger can be written to, found by writing to it; an error says that it cannot."""
+        if not self._probing.acquire(blocking=False):
+            raise NotWritten("somebody is finding out already")
+        try:
+            self._commit([{"probes": [{"probe": secret(), "room": "." * ROOM}]}])
+        finally:
+            self._probing.release()
 
     def close(self) -> None:
         """After what waits is written."""
@@ -87,12 +89,14 @@ class Writer:
         for (_, future), outcome in zip(batch, outcomes, strict=True):
             by_loop.setdefault(future.get_loop(), []).append((future, outcome))
         for loop, settled in by_loop.items():
-            if not loop.is_closed():
+            with contextlib.suppress(RuntimeError):  # a loop that is closed, where nobody waits any more
                 loop.call_soon_threadsafe(_settle, settled)
 
     def _alone(self, rows: Rows) -> Exception | None:
         try:
             self._commit([rows])
+        except IntegrityError as e:  # its own fault, not the ledger's
+            return NotWritten(str(e.orig))
         except Exception as e:
             return self._failed(e)
         return None
