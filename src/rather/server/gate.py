@@ -83,16 +83,20 @@ class Gate:
                 message["headers"] = [*message["headers"], *(h for h in self._headers(scope) if h[0] not in there)]
             await send(message)
 
-        self.here += 1
         try:
             try:
                 given = await self._admitted(scope, receive)
+                if self.here >= MOST_HERE and scope["path"] not in HEALTH:
+                    raise Refusal(503, "Too many people are here just now.", 1)
             except Refusal as e:
                 await refuse(with_headers, e)
                 return
-            await self.app(scope, given, with_headers)
+            self.here += 1  # of those who are slow to say what they want, any number may be
+            try:
+                await self.app(scope, given, with_headers)
+            finally:
+                self.here -= 1
         finally:
-            self.here -= 1
             self.count(scope["path"], status, time.perf_counter() - began)
 
     def _headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
@@ -106,8 +110,6 @@ class Gate:
         headers = dict(scope["headers"])
         if scope["path"] in HEALTH:
             return await _read(scope, headers, receive)
-        if self.here > MOST_HERE:
-            raise Refusal(503, "Too many people are here just now.", 1)
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if _name(host) not in self.hosts:
             raise Refusal(421, "This server does not go by that name; whoever runs it can add it with --allow-host.")
@@ -129,7 +131,11 @@ def _check_site(headers: dict[bytes, bytes], host: str) -> None:
     """Refuse what another site's page sends."""
     origin = headers.get(b"origin", b"").decode("latin-1").lower()
     site = headers.get(b"sec-fetch-site", b"").decode("latin-1")
-    if site in ("cross-site", "same-site") or (origin and urlsplit(origin).netloc != host):
+    try:
+        same = not origin or urlsplit(origin).netloc == host
+    except ValueError:  # no URL at all
+        same = False
+    if site in ("cross-site", "same-site") or not same:
         raise Refusal(403, "That was sent by another site's page, and is not taken.")
 
 
@@ -161,7 +167,7 @@ async def _body(receive: Receive) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            return body
+            raise Refusal(400, "The request ended before it was whole.")
         body += message.get("body", b"")
         if len(body) > MOST_BODY:
             raise Refusal(413, TOO_LONG)
