@@ -6,10 +6,11 @@ import asyncio
 import hmac
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal
+from itertools import chain
+from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -57,7 +58,7 @@ class Json(JSONResponse):
     """As it is, without another look: what is told is ours."""
 
     def render(self, content: Any) -> bytes:
-        return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+        return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -98,9 +99,11 @@ def secret(request: Request) -> str | None:
     return found if found is not None and len(found) <= 200 else None
 
 
-def visitor(request: Request) -> str | None:
+async def visitor(request: Request) -> str | None:
     """The same, of whoever may have another turn: so many of one visitor, and so many new ones of an address."""
     own, mine = here(request), secret(request)
+    if await own.desk.visitors.of(mine) is None:
+        mine = None  # made up, and so as new as who has none
     later = own.turns.wait(mine) if mine is not None else own.arrivals.wait(address(request))
     if later:
         raise Refusal(429, "That was a lot at once; wait a little.", later)
@@ -121,7 +124,7 @@ turns = APIRouter(tags=["turns"])
 async def question(body: told.Nothing, request: Request) -> Any:
     """What you are asked now: the open question, or a new one. Sets the cookie of somebody new."""
     own = here(request)
-    news, new = await own.desk.question(visitor(request), address(request))
+    news, new = await own.desk.question(await visitor(request), address(request))
     reply = Json(news)
     if new is not None:
         reply.set_cookie(own.cookie, new, YEARS, httponly=True, samesite="strict", secure=own.secure)
@@ -131,19 +134,19 @@ async def question(body: told.Nothing, request: Request) -> Any:
 @turns.post("/api/answer", response_model=told.News, responses=problems(400, 403, 404, 409, 413))
 async def answer(body: told.Answer, request: Request) -> Any:
     """Answer a question, and get the next. The same answer again is acknowledged again, and changes nothing."""
-    return Json(await here(request).desk.answer(visitor(request), body.token, body.reply, body.seconds))
+    return Json(await here(request).desk.answer(await visitor(request), body.token, body.reply, body.seconds))
 
 
 @turns.post("/api/undo", response_model=told.News, responses=problems(400, 403, 404, 413))
 async def undo(body: told.Undo, request: Request) -> Any:
     """Take an answer back, and be asked again."""
-    return Json(await here(request).desk.undo(visitor(request), body.token))
+    return Json(await here(request).desk.undo(await visitor(request), body.token))
 
 
 @turns.post("/api/share", response_model=told.Link, responses=problems(400, 403, 404, 413))
 async def share(body: told.Nothing, request: Request) -> Any:
     """A link that shows your ranking, and none of your answers, to whoever has it."""
-    return Json({"path": f"/shared/{await here(request).desk.share(visitor(request))}"})
+    return Json({"path": f"/shared/{await here(request).desk.share(await visitor(request))}"})
 
 
 # -- what is known ----------------------------------------------------------------------------------------------------
@@ -228,7 +231,9 @@ operators = APIRouter(tags=["operators"], dependencies=[Depends(admin)], default
 @operators.get("/api/export.csv", responses={200: CSV, **problems(401)})
 async def export_csv(request: Request) -> Any:
     """All votes."""
-    return StreamingResponse(as_csv(here(request).desk.ledger), media_type="text/csv; charset=utf-8")
+    parts = as_csv(here(request).desk.ledger)
+    first = await asyncio.to_thread(next, parts)  # so that a ledger which cannot be read is refused
+    return StreamingResponse(chain((first,), parts), media_type="text/csv; charset=utf-8")
 
 
 @operators.get("/api/export.parquet", responses={200: PARQUET, **problems(401, 501)})
@@ -237,9 +242,19 @@ async def export_parquet(request: Request) -> Any:
     if find_spec("pyarrow") is None:
         raise Refusal(501, "Parquet needs pyarrow; run: pip install 'rather[parquet]'")
     file = tempfile.TemporaryFile()  # noqa: SIM115
-    await asyncio.to_thread(as_parquet, here(request).desk.ledger, file)
-    file.seek(0)
-    return StreamingResponse(iter(lambda: file.read(2**16), b""), media_type="application/vnd.apache.parquet")
+    try:
+        await asyncio.to_thread(as_parquet, here(request).desk.ledger, file)
+    except BaseException:
+        file.close()
+        raise
+    return StreamingResponse(_parts(file), media_type="application/vnd.apache.parquet")
+
+
+def _parts(file: IO[bytes]) -> Iterator[bytes]:
+    """A file from its beginning, closed in the end."""
+    with file:
+        file.seek(0)
+        yield from iter(lambda: file.read(2**16), b"")
 
 
 @operators.get("/metrics", responses={200: {"content": {"text/plain": {}}}, **problems(401)})
