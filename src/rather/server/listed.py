@@ -84,6 +84,9 @@ def _listed(ids: list[str], titles: Any, descriptions: Any, pictures: Any, file:
     long = next((x for x in ids if len(x) > LONGEST_ID or not x.strip()), None)
     if long is not None:
         raise InputError(f"{file} has the item id {long[:30]!r}; ids must have 1 to {LONGEST_ID} characters")
+    odd = next((x for x in ids if not _is_text(x)), None)
+    if odd is not None:
+        raise InputError(f"{file} has the item id {odd[:30]!r}, which no database keeps; leave its odd characters out")
     found: dict[int, Path] = {}
     documents = []
     for n, name in enumerate(ids):
@@ -95,6 +98,11 @@ def _listed(ids: list[str], titles: Any, descriptions: Any, pictures: Any, file:
             document["picture"] = f"/pictures/{n}"
         documents.append(document)
     return Listed(ids, documents, found)
+
+
+def _is_text(name: str) -> bool:
+    """Whether it can be written anywhere: lone surrogates cannot, and PostgreSQL takes no zeros."""
+    return "\0" not in name and name.encode("utf-8", "replace").decode() == name
 
 
 def _cut(text: str, longest: int) -> str:

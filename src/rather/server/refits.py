@@ -60,7 +60,7 @@ def newest(folder: Path, listed: Listed) -> Knowledge | None:
     for path in sorted(folder.glob(f"*{ENDING}"), reverse=True):
         try:
             return opened(path, listed)
-        except (InputError, OSError) as e:
+        except Exception as e:
             log.warning("model %s is passed over: %s", path.name, e)
     return None
 
