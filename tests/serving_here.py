@@ -1,4 +1,4 @@
-"""A server as a test runs it: put together in this process, or started as one of its own; on every database there is."""
+"""A server as a test runs it: put together in this process, or as a process of its own; on every database there is."""
 
 import asyncio
 import contextlib
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-for needed in ("fastapi", "httpx", "sqlalchemy"):
-    pytest.importorskip(needed)
+pytest.importorskip("fastapi", reason="what serving needs is not installed: pip install 'rather[serve]'")
+pytest.importorskip("httpx")
 
 import httpx
 import sqlalchemy
@@ -111,8 +111,8 @@ class Process:
 
     def __init__(self, items, *options):
         self.command = [
-            sys.executable, "-c", "import sys, rather_command; sys.exit(rather_command.main())", "serve", str(items), "--port", "0", "--visitor-rate", "1e6",
-            "--address-rate", "1e6", "--json", *map(str, options),
+            sys.executable, "-c", "import sys, rather_command; sys.exit(rather_command.main())", "serve", str(items),
+            "--port", "0", "--visitor-rate", "1e6", "--address-rate", "1e6", "--json", *map(str, options),
         ]  # fmt: skip
         self.process, self.url = None, None
 

@@ -5,7 +5,9 @@ import itertools
 import threading
 
 import pytest
-from serving_here import KINDS, POSTGRES, fresh_database
+
+pytest.importorskip("fastapi", reason="what serving needs is not installed: pip install 'rather[serve]'")
+
 from sqlalchemy import delete, event, func, insert, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
@@ -14,6 +16,7 @@ from rather.server import ledger as ledgers
 from rather.server import writer as writers
 from rather.server.ledger import KEPT, Ledger, answers, probes, questions, undos, versions, visitors
 from rather.server.writer import NotWritten, Writer
+from serving_here import KINDS, POSTGRES, fresh_database
 
 
 @pytest.fixture(params=KINDS)
@@ -168,8 +171,8 @@ def test_one_process_serves(database, ledger, monkeypatch):
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("mysql://u@h/d", "is of kind 'mysql'"), ("sqlite://", "not in memory"), ("sqlite:///:memory:", "not in memory"),
-        ("://", "is no database"), ("oracle://x", "is of kind 'oracle'"),
+        ("mysql://u@h/d", "is of kind 'mysql'"), ("sqlite://", "not in memory"),
+        ("sqlite:///:memory:", "not in memory"), ("://", "is no database"), ("oracle://x", "is of kind 'oracle'"),
     ],
 )  # fmt: skip
 def test_other_databases_are_refused(url, said):
@@ -235,7 +238,7 @@ def test_what_waits_together_is_committed_together(ledger, writer, monkeypatch):
 
 
 def test_one_bad_row_fails_alone(ledger, writer, monkeypatch):
-    """Of turns that wait together, the one that is there already, and the one of nobody, are refused; others are not."""
+    """Of turns that wait together, the one that is there already and the one of nobody are refused, others are not."""
     assert asyncio.run(outcomes(writer, [arrival(), turn("old", reply="left")])) == [None, None]
     go = holding(writer, monkeypatch)
     several = [turn("a"), turn("old"), turn("b", reply="right"), turn("c", visitor="nobody"), turn("d")]

@@ -58,7 +58,8 @@ class Json(JSONResponse):
     """As it is, without another look: what is told is ours."""
 
     def render(self, content: Any) -> bytes:
-        return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
+        told = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return told.encode("utf-8", "replace")  # what is refused may be quoted, and may be no text
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
