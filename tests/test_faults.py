@@ -1,0 +1,179 @@
+"""What goes wrong with the database: 503 and no acknowledgement; and once it is over, the same answer counts once."""
+
+import contextlib
+import os
+import subprocess
+
+import pytest
+
+pytest.importorskip("fastapi", reason="what serving needs is not installed: pip install 'rather[serve]'")
+
+import sqlalchemy
+from sqlalchemy import event
+
+from rather.server import ledger as ledgers
+from rather.server.ledger import answers, probes, questions
+from rather.server.listed import only_ids
+from serving_here import KINDS, Here, fresh_database
+
+ITEMS = only_ids(range(300))
+
+
+@pytest.fixture(params=KINDS)
+def here(request, tmp_path, monkeypatch):
+    monkeypatch.setattr(ledgers, "BUSY", 0.2)
+    with fresh_database(request.param, tmp_path) as url, Here(tmp_path / "state", url, listed=ITEMS) as made:
+        yield made
+
+
+def check_refused(here, token):
+    """Nothing is acknowledged, nothing is written, and the server says that it is not ready."""
+    before = len(here.rows(answers)), len(here.rows(questions))
+    for _ in range(2):
+        refused = here.answer(token)
+        assert refused.status_code == 503 and int(refused.headers["retry-after"]) >= 1
+        assert "could not be saved" in refused.json()["error"]
+    newcomer = here.post("/api/question", browser=here.another_browser())
+    assert newcomer.status_code == 503 and "set-cookie" not in newcomer.headers
+    assert here.get("/readyz").status_code == 503 and int(here.get("/readyz").headers["retry-after"]) >= 1
+    assert here.get("/livez").status_code == 200
+    assert (len(here.rows(answers)), len(here.rows(questions))) == before and not here.rows(probes)
+    assert here.get("/api/about").json()["answers"] == before[0]
+    assert "rather_writing_fails 1.0" in here.as_admin("/metrics").text
+
+
+def check_recovered(here, token):
+    """It is ready again, without anybody's having to try; and what was refused is taken, and counts once."""
+    assert here.get("/readyz").status_code == 200 and here.get("/readyz").status_code == 200
+    assert len(here.rows(probes)) == 1
+    first, again = here.answer(token), here.answer(token)
+    assert (first.status_code, first.json()["repeated"]) == (200, False)
+    assert (again.status_code, again.json()["repeated"]) == (200, True)
+    assert [row["token"] for row in here.rows(answers)].count(token) == 1
+    assert here.get("/api/about").json()["answers"] == len(here.rows(answers)) == here.ledger.counts()[1]
+
+
+@pytest.fixture
+def token(here):
+    """Of somebody's open question, after an answer."""
+    return here.answer(here.question()["token"]).json()["question"]["token"]
+
+
+def test_a_failing_commit(here, token, monkeypatch):
+    with monkeypatch.context() as patch:
+
+        def fail(connection):
+            raise OSError("input/output error")
+
+        patch.setattr(here.ledger.engine.dialect, "do_commit", fail)
+        check_refused(here, token)
+    check_recovered(here, token)
+
+
+def test_a_locked_database(here, token):
+    """Somebody else holds what is to be written for longer than one waits."""
+    other = sqlalchemy.create_engine(here.ledger.url)
+    with other.connect() as c:
+        if here.ledger.is_file:
+            c.exec_driver_sql("BEGIN IMMEDIATE")
+        else:
+            c.exec_driver_sql("LOCK TABLE questions, probes IN SHARE MODE")
+        check_refused(here, token)
+        c.rollback()
+    other.dispose()
+    check_recovered(here, token)
+
+
+def test_a_full_disk(here, token):
+    """The database may not grow by another page, as where there is no room: SQLite says so with the same error."""
+    if not here.ledger.is_file:
+        pytest.skip("a full disk of a server cannot be made from here")
+    pages = {"most": 0}
+
+    def limit(connection, *_):
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA max_page_count={pages['most'] or 2**30}")  # of which none are taken back
+        cursor.close()
+
+    event.listen(here.ledger.engine, "checkout", limit)
+    with here.ledger.engine.connect() as c:
+        there = c.exec_driver_sql("PRAGMA page_count").scalar()
+    pages["most"] = there
+    token = until_refused(here, token)
+    assert "full" in here.writer.failing
+    check_refused(here, token)
+    pages["most"] = 0
+    check_recovered(here, token)
+
+
+def until_refused(here, token):
+    """Answers as long as there is room on pages that are there; the token of the one that found none."""
+    for _ in range(2000):
+        reply = here.answer(token)
+        if reply.status_code == 503:
+            return token
+        token = reply.json()["question"]["token"]
+    raise AssertionError("it is never full")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a small disk")
+def test_a_disk_that_is_really_full(tmp_path):
+    """Of half a megabyte in memory, with other files that take the rest; when one of them is gone, all is well."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", disk], capture_output=True).returncode:
+        pytest.skip("a small disk cannot be mounted")
+    try:
+        with Here(tmp_path / "state", str(disk / "votes.sqlite"), listed=ITEMS) as here:
+            token = here.answer(here.question()["token"]).json()["question"]["token"]
+            with contextlib.suppress(OSError), (disk / "filler").open("wb", buffering=0) as filler:
+                while filler.write(b"." * 4096):
+                    pass
+            token = until_refused(here, token)
+            check_refused(here, token)
+            (disk / "filler").unlink()
+            check_recovered(here, token)
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_a_commit_that_fails_and_is_there_all_the_same(here, token, monkeypatch):
+    """As when the connection is lost before the word that it was committed: the answer counts, and counts once."""
+    real = here.ledger.engine.dialect.do_commit
+
+    def commit_and_fail(connection):
+        real(connection)
+        raise OSError("connection reset")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(here.ledger.engine.dialect, "do_commit", commit_and_fail)
+        assert here.answer(token).status_code == 503
+    assert [row["token"] for row in here.rows(answers)].count(token) == 1
+    assert here.answer(token, "right").status_code == 409
+    again = here.answer(token).json()
+    assert again["repeated"] and again["answered"] == 2 and here.ledger.counts() == (1, 2)
+    assert (here.desk.people, here.desk.answers) == (1, 2)
+    assert here.answer(again["question"]["token"]).json()["answered"] == 3
+
+
+def test_a_database_that_cannot_be_read(here, token, monkeypatch):
+    """Who is not in memory is told to come again; nobody is taken for somebody new."""
+    here.desk.visitors._here.clear()
+
+    def broken(*_):
+        raise sqlalchemy.exc.OperationalError("select", {}, OSError("input/output error"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(here.ledger.engine, "connect", broken)
+        for reply in (
+            here.answer(token),
+            here.post("/api/question"),
+            here.get("/api/ranking"),
+            here.get("/api/answers"),
+        ):
+            assert reply.status_code == 503 and int(reply.headers["retry-after"]) >= 1 and "error" in reply.json()
+            assert "set-cookie" not in reply.headers
+        assert here.get(f"/api/shared/{'A' * 22}").status_code == 503
+        for export in ("csv", "parquet"):
+            assert here.as_admin(f"/api/export.{export}").status_code == 503
+    assert here.answer(token).json()["answered"] == 2

@@ -1,0 +1,271 @@
+"""Questions, answers, undos: an answer counts once, for whom it was asked, and is in the ledger before that is said."""
+
+import asyncio
+import itertools
+
+import pytest
+
+pytest.importorskip("fastapi", reason="what serving needs is not installed: pip install 'rather[serve]'")
+
+from rather.server import desk as desks
+from rather.server import visitors as visiting
+from rather.server.ledger import answers, hashed, questions, shares, undos, visitors
+from rather.server.listed import only_ids
+from serving_here import ITEMS, KINDS, Here, fresh_database
+
+
+@pytest.fixture(params=KINDS)
+def database(request, tmp_path):
+    with fresh_database(request.param, tmp_path) as url:
+        yield url
+
+
+@pytest.fixture
+def here(tmp_path, database):
+    with Here(tmp_path, database) as made:
+        yield made
+
+
+def own_answers(here, **rest):
+    return [(a["token"], a["reply"]) for a in here.get("/api/answers", **rest).json()["answers"]]
+
+
+def test_a_question_is_a_row_before_it_is_told(here):
+    """With who is asked what, by which policy and with which chance; and stays the same until it is answered."""
+    first = here.question()
+    (row,) = here.rows(questions)
+    assert (row["token"], row["left_item"], row["right_item"]) == (
+        first["token"],
+        first["left"]["id"],
+        first["right"]["id"],
+    )
+    assert row["policy"] == "random" and row["chance"] == pytest.approx(1 / 28) and row["model"] is None
+    assert here.question() == first and len(here.rows(questions)) == 1
+
+
+def test_an_answer_is_kept_with_what_was_said(here):
+    first = here.question()
+    news = here.post("/api/answer", {"token": first["token"], "reply": "unseen left", "seconds": 1.5}).json()
+    assert news["answered"] == 1 and not news["repeated"] and news["question"]["token"] != first["token"]
+    (row,) = here.rows(answers)
+    assert (row["token"], row["reply"], row["seconds"]) == (first["token"], "unseen left", 1.5)
+    assert row["answered"] >= next(q["asked"] for q in here.rows(questions) if q["token"] == first["token"])
+    assert here.question()["token"] == news["question"]["token"]
+    shown = {here.question()[side]["id"] for side in ("left", "right")}
+    assert first["left"]["id"] not in shown  # who does not know it is not asked about it
+
+
+def test_a_repeated_answer_says_so_and_changes_nothing(here):
+    token = here.question()["token"]
+    news = here.answer(token).json()
+    for _ in range(3):
+        again = here.answer(token)
+        assert again.status_code == 200 and again.json() == {**news, "repeated": True}
+    assert len(here.rows(answers)) == 1 and here.get("/api/about").json()["answers"] == 1
+
+
+def test_another_answer_to_the_same_question_is_refused(here):
+    token = here.question()["token"]
+    here.answer(token, "left")
+    refused = here.answer(token, "right")
+    assert refused.status_code == 409 and "what you said first stands" in refused.json()["error"]
+    assert own_answers(here) == [(token, "left")] and len(here.rows(answers)) == 1
+
+
+def test_forged_and_others_tokens_are_refused(here):
+    """A token that was made up, and one of somebody else's, are the same to whoever gives them: none of theirs."""
+    mine, other = here.question()["token"], here.another_browser()
+    theirs = here.question(browser=other)["token"]
+    here.answer(theirs, browser=other)
+    for path, body in itertools.product(("/api/answer", "/api/undo"), ("A" * 22, theirs)):
+        sent = {"token": body} if path == "/api/undo" else {"token": body, "reply": "left"}
+        refused = here.post(path, sent)
+        assert refused.status_code == 404 and set(refused.json()) == {"error"}
+    assert here.post("/api/undo", {"token": mine}).status_code == 404  # not answered yet
+    assert [row["token"] for row in here.rows(answers)] == [theirs] and not here.rows(undos)
+    assert own_answers(here) == [] and own_answers(here, browser=other) == [(theirs, "left")]
+
+
+def test_who_was_never_asked_cannot_answer(here):
+    """Without a cookie, and with one that is nobody's, there is nothing to answer, and nothing of anybody's to read."""
+    token = here.question()["token"]
+    here.answer(token)
+    nobody, made_up = here.another_browser(), here.another_browser()
+    made_up.cookies.set("rather", "made-up", domain="localhost.local")
+    for browser in (nobody, made_up):
+        assert here.answer(token, browser=browser).status_code == 404
+        assert here.post("/api/undo", {"token": token}, browser=browser).status_code == 404
+        assert here.post("/api/share", browser=browser).status_code == 404
+        assert here.get("/api/whatif", browser=browser).status_code == 404
+        assert own_answers(here, browser=browser) == []
+        assert here.get("/api/ranking", browser=browser).json()["answered"] == 0
+    assert len(here.rows(visitors)) == 1 and len(here.rows(answers)) == 1
+    reply = here.post("/api/question", browser=made_up)
+    assert reply.status_code == 200 and "made-up" not in reply.headers["set-cookie"]
+    assert len(here.rows(visitors)) == 2
+
+
+def test_undo_asks_again(here):
+    """The answer stays in the ledger, does not count, and the same two are asked about again; undoing twice says so."""
+    first = here.question()
+    here.answer(first["token"], "left")
+    news = here.post("/api/undo", {"token": first["token"]}).json()
+    again = news["question"]
+    assert (again["left"], again["right"]) == (first["left"], first["right"]) and again["token"] != first["token"]
+    assert news["answered"] == 0 and own_answers(here) == [] and here.desk.people == here.desk.answers == 0
+    repeated = here.post("/api/undo", {"token": first["token"]}).json()
+    assert repeated == {**news, "repeated": True}
+    assert len(here.rows(answers)) == len(here.rows(undos)) == 1 and len(here.rows(questions)) == 3
+    here.answer(again["token"], "right")
+    assert own_answers(here) == [(again["token"], "right")] and here.ledger.counts() == (1, 1)
+    refused = here.answer(first["token"], "right")
+    assert refused.status_code == 409  # what was undone is undone
+
+
+def test_the_ranking_is_ones_own(here):
+    """Answers move the list of whoever gave them, and of nobody else."""
+    other = here.another_browser()
+    here.question(browser=other)
+    before = here.get("/api/ranking?limit=8", browser=other).json()
+    for _ in range(12):
+        asked = here.question()
+        ahead = "left" if asked["left"]["id"] < asked["right"]["id"] else "right"
+        here.answer(asked["token"], ahead)
+    mine = here.get("/api/ranking?limit=8").json()
+    places = {row["item"]["id"]: row["place"] for row in mine["rows"]}
+    assert mine["answered"] == 12 and set(places) == set(ITEMS)
+    assert sum(places[name] for name in ITEMS[:4]) < sum(places[name] for name in ITEMS[4:])
+    assert here.get("/api/ranking?limit=8", browser=other).json() == before
+
+
+def test_a_share_shows_the_ranking_and_no_answers(here):
+    """To anybody with the link; whose secret is only kept hashed."""
+    token = here.question()["token"]
+    here.answer(token)
+    path = here.post("/api/share").json()["path"]
+    assert here.post("/api/share").json()["path"] == path and len(here.rows(shares)) == 1
+    stranger = here.another_browser()
+    shown = here.get(f"/api{path}?limit=8", browser=stranger)
+    assert shown.status_code == 200 and shown.json() == here.get("/api/ranking?limit=8").json()
+    assert token not in shown.text and "set-cookie" not in shown.headers
+    secret = path.rpartition("/")[2]
+    (row,) = here.rows(shares)
+    assert row["share"] == hashed(secret) and secret not in str(here.rows(shares))
+    for other in ("A" * 22, token, row["share"], row["visitor"]):
+        assert here.get(f"/api/shared/{other}", browser=stranger).status_code == 404
+
+
+def test_the_cookie_is_the_browsers_alone(tmp_path, here):
+    """Not for scripts, not for other sites, and what is stored cannot be turned back: its bytes are in no file."""
+    reply = here.post("/api/question")
+    flags = {part.strip().lower() for part in reply.headers["set-cookie"].split(";")[1:]}
+    assert {"httponly", "samesite=strict", "path=/"} <= flags and not any(f.startswith("domain") for f in flags)
+    secret = reply.cookies["rather"]
+    assert len(secret) >= 43  # 256 bits
+    here.answer(reply.json()["question"]["token"])
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(secret.encode() in path.read_bytes() for path in files)
+    (row,) = here.rows(visitors)
+    assert row["visitor"] == hashed(secret)
+    if here.ledger.is_file:
+        assert any(row["visitor"].encode() in path.read_bytes() for path in files)  # what is there is found so
+    assert "set-cookie" not in here.post("/api/question").headers
+
+
+def test_over_https_the_cookie_is_of_the_host(tmp_path, database):
+    with Here(tmp_path, database, https=True) as here:
+        reply = here.post("/api/question", browser=here.another_browser(base="https://localhost"))
+        name, _, rest = reply.headers["set-cookie"].partition("=")
+        assert name == "__Host-rather" and "secure" in rest.lower()
+        assert reply.headers["strict-transport-security"] == "max-age=31536000"
+
+
+def test_what_was_said_is_there_after_a_restart(tmp_path, database):
+    """Another process that serves the same ledger goes on where the first ended."""
+    with Here(tmp_path, database) as here:
+        for reply in ("left", "right", "tie", "unseen both"):
+            here.answer(here.question()["token"], reply)
+        here.post("/api/undo", {"token": own_answers(here)[0][0]})
+        before = own_answers(here), here.question(), here.get("/api/ranking?limit=8").json()
+        cookies, about = here.browser.cookies, here.get("/api/about").json()
+    with Here(tmp_path, database) as here:
+        here.browser.cookies = cookies
+        assert (own_answers(here), here.question(), here.get("/api/ranking?limit=8").json()) == before
+        assert here.get("/api/about").json() == about and about["answers"] == 3
+
+
+def test_visitors_who_are_not_in_memory_are_read_again(here, monkeypatch):
+    """Of more visitors than are kept in memory, everybody's answers are there all the same."""
+    monkeypatch.setattr(visiting, "MOST", 3)
+    browsers = [here.another_browser() for _ in range(8)]
+    for reply in ("left", "right"):
+        for browser in browsers:
+            here.answer(here.question(browser=browser)["token"], reply, browser=browser)
+    assert len(here.desk.visitors) <= 3
+    for browser in browsers:
+        assert [reply for _, reply in own_answers(here, browser=browser)] == ["right", "left"]
+    assert here.ledger.counts() == (here.desk.people, here.desk.answers) == (8, 16)
+
+
+def test_the_same_answer_many_times_at_once(here):
+    """Twenty requests with one token at the same moment: one counts, the others are told that it does."""
+    token = here.question()["token"]
+
+    async def at_once(bodies):
+        return await asyncio.gather(*(here.browser.post("/api/answer", json=body) for body in bodies))
+
+    replies = here.wait(at_once([{"token": token, "reply": "left"}] * 20))
+    assert {r.status_code for r in replies} == {200} and sum(not r.json()["repeated"] for r in replies) == 1
+    token = here.question()["token"]
+    replies = here.wait(at_once([{"token": token, "reply": r} for r in ("left", "right") * 10]))
+    assert sorted({r.status_code for r in replies}) == [200, 409] and len(here.rows(answers)) == 2
+
+
+def test_everything_asked_ends(tmp_path, database):
+    """Three items are three pairs; after them there is nothing more to ask, and a restart knows it."""
+    with Here(tmp_path, database, listed=only_ids("abc")) as here:
+        pairs = set()
+        for left in (2, 1, 0):
+            asked = here.question()
+            pairs.add(frozenset((asked["left"]["id"], asked["right"]["id"])))
+            news = here.answer(asked["token"]).json()
+            assert (news["question"] is None) == (left == 0)
+        assert len(pairs) == 3 and news["reason"].startswith("You have answered everything") and news["answered"] == 3
+        cookies = here.browser.cookies
+        assert here.post("/api/question").json() == news
+    with Here(tmp_path, database, listed=only_ids("abc")) as here:
+        here.browser.cookies = cookies
+        assert here.post("/api/question").json() == news
+
+
+def test_a_visitor_is_asked_so_much_and_no_more(here, monkeypatch):
+    """Answers, undos and questions of one visitor are bounded: after so many questions, nothing adds a row for ever."""
+    monkeypatch.setattr(desks, "MOST_QUESTIONS", 6)
+    token = here.question()["token"]
+    for _ in range(20):
+        here.answer(token)
+        question = here.post("/api/undo", {"token": token}).json()["question"]
+        if question is None:
+            break
+        token = question["token"]
+    assert len(here.rows(questions)) == 6 and len(here.rows(undos)) == len(here.rows(answers)) <= 6
+    assert here.post("/api/question").json()["question"] is None or here.question()["token"] != token
+
+
+def test_items_that_are_not_listed_any_more(tmp_path, database):
+    """What was said of them stays and counts for nothing; an open question about one is not asked any more."""
+    with Here(tmp_path, database, listed=only_ids(["a", "b"])) as here:
+        first = here.question()
+        here.answer(first["token"])
+        here.post("/api/undo", {"token": first["token"]})
+        cookies, was_open = here.browser.cookies, here.question()["token"]
+    with Here(tmp_path, database, listed=only_ids(["b", "c", "d"])) as here:
+        here.browser.cookies = cookies
+        now = here.question()
+        assert "a" not in (now["left"]["id"], now["right"]["id"])
+        assert here.answer(was_open).status_code == 200
+        assert here.get("/api/ranking").json()["of"] == 3 and own_answers(here)[0][0] == was_open
+        assert here.get("/api/answers").json()["answers"][0]["probability"] is None
+        assert here.post("/api/undo", {"token": was_open}).status_code == 200
+        now = here.question()
+        assert "a" not in (now["left"]["id"], now["right"]["id"])
