@@ -128,9 +128,9 @@ class Process:
         self.process.stdout.close()
 
 
-def items_file(folder):
+def items_file(folder, ids=ITEMS):
     path = Path(folder) / "fruit.csv"
-    path.write_text("item\n" + "".join(f"{name}\n" for name in ITEMS))
+    path.write_text("item\n" + "".join(f"{name}\n" for name in ids))
     return path
 
 

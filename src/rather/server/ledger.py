@@ -139,12 +139,16 @@ class Ledger:
             raise InputError("PostgreSQL needs psycopg; run: pip install 'rather[postgres]'") from e
         event.listen(self.engine, "connect", self._prepare)
         self._lock: Any = None
-        with self.sentences():
-            if must_exist:
-                self._check_version()
-            else:
-                metadata.create_all(self.engine)
-                self._settle_version()
+        try:
+            with self.sentences():
+                if must_exist:
+                    self._check_version()
+                else:
+                    metadata.create_all(self.engine)
+                    self._settle_version()
+        except BaseException:
+            self.close()
+            raise
 
     def _prepare(self, connection: Any, _: Any) -> None:
         """Every connection's commits are on the disk before they are said to be."""

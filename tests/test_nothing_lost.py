@@ -1,0 +1,131 @@
+"""Nothing is lost: the server is killed again and again while people answer, and every answer that it acknowledged is
+in the ledger exactly once.
+
+A few seconds of it here; RATHER_ANSWERS, RATHER_CLIENTS and RATHER_KILLS are for more (scripts/durable).
+"""
+
+import asyncio
+import contextlib
+import os
+import random
+import subprocess
+from collections import Counter
+
+import pytest
+
+pytest.importorskip("fastapi", reason="what serving needs is not installed: pip install 'rather[serve]'")
+
+import httpx
+from sqlalchemy import select
+
+from rather.server.ledger import REPLIES, answers, hashed, questions, undos
+from rather.server.visitors import remembered
+from serving_here import KINDS, Process, fresh_database, items_file, opened
+
+ANSWERS = int(os.environ.get("RATHER_ANSWERS", "200"))
+CLIENTS = int(os.environ.get("RATHER_CLIENTS", "10"))
+KILLS = int(os.environ.get("RATHER_KILLS", "1"))
+UNDONE = 0.05  # share of answers that are taken back
+
+
+class Client:
+    """Somebody who answers, and sends again what was not acknowledged, as the page does."""
+
+    def __init__(self, server, seed):
+        self.server, self.rng = server, random.Random(seed)
+        self.secret, self.acknowledged, self.undone, self.last = None, {}, set(), None
+        self.sent_again = 0
+
+    async def send(self, http, path, body):
+        """A reply, however long it takes: to the same request, again and again."""
+        tries = 0
+        while True:
+            try:
+                cookies = {"cookie": f"rather={self.secret}"} if self.secret else {}
+                reply = await http.post(f"{self.server.url}{path}", json=body, headers=cookies)
+            except httpx.HTTPError:
+                reply = None
+            if reply is not None and reply.status_code == 200:
+                self.sent_again += tries > 0
+                self.secret = reply.cookies.get("rather", self.secret)
+                return reply.json()
+            assert reply is None or reply.status_code == 503, (reply.status_code, reply.text)
+            tries += 1
+            await asyncio.sleep(self.rng.uniform(0.05, 0.2))
+
+    async def answer(self, http, n):
+        """So many questions, each acknowledged, some taken back."""
+        news = await self.send(http, "/api/question", {})
+        while len(self.acknowledged) < n:
+            token, reply = news["question"]["token"], self.rng.choice(REPLIES[:3])
+            news = await self.send(http, "/api/answer", {"token": token, "reply": reply, "seconds": 1.0})
+            self.acknowledged[token] = reply
+            if self.rng.random() < UNDONE:
+                news = await self.send(http, "/api/undo", {"token": token})
+                self.undone.add(token)
+            assert news["answered"] == len(self.acknowledged) - len(self.undone)
+        self.last = news["question"]["token"]
+
+
+async def disturbed(server, clients, each, kills, rng):
+    """Everybody answers while the server is killed so many times, spread over the answers: how many there were then."""
+
+    def done():
+        return sum(len(client.acknowledged) for client in clients)
+
+    total, hits = each * len(clients), []
+    async with httpx.AsyncClient(timeout=20, limits=httpx.Limits(max_connections=len(clients))) as http:
+        going = [asyncio.ensure_future(client.answer(http, each)) for client in clients]
+        for moment in sorted(rng.uniform(0.02, 0.9) * total for _ in range(kills)):
+            while done() < moment and not any(task.done() and task.exception() for task in going):
+                await asyncio.sleep(0.005)
+            await asyncio.sleep(rng.uniform(0, 0.05))
+            await asyncio.to_thread(server.kill)
+            hits.append(done())
+            await asyncio.to_thread(server.start)
+        await asyncio.wait_for(asyncio.gather(*going), 300)
+    return hits
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_acknowledged_is_lost(tmp_path, kind):
+    """Every acknowledged answer is there exactly once, as it was given; and everybody's questions are a whole chain."""
+    rng = random.Random(7)
+    # as many items as are never all asked about
+    path = items_file(tmp_path, [f"item {n}" for n in range(200)])
+    with fresh_database(kind, tmp_path) as database:
+        server = Process(path, "--votes", database, "--state", tmp_path / "state", "--refit", 60)
+        clients = [Client(server, seed) for seed in range(CLIENTS)]
+        server.start()
+        try:
+            hits = asyncio.run(disturbed(server, clients, ANSWERS // CLIENTS, KILLS, rng))
+        finally:
+            with contextlib.suppress(subprocess.SubprocessError, OSError):
+                server.kill()
+        assert len(hits) == KILLS and all(0 < n < ANSWERS for n in hits)
+        assert KILLS == 0 or sum(client.sent_again for client in clients) >= KILLS
+        with opened(database) as ledger:
+            check(ledger, clients)
+
+
+def check(ledger, clients):
+    with ledger.engine.connect() as c:
+        given = [(row.token, row.reply) for row in c.execute(select(answers.c.token, answers.c.reply))]
+        asked = {row.token: row.visitor for row in c.execute(select(questions.c.token, questions.c.visitor))}
+        taken_back = {row.token for row in c.execute(select(undos.c.token))}
+    acknowledged = {token: reply for client in clients for token, reply in client.acknowledged.items()}
+    there = Counter(token for token, _ in given)
+    assert set(acknowledged) <= set(there), f"{len(set(acknowledged) - set(there))} are lost"
+    assert set(there.values()) == {1}, "some are there twice"
+    assert dict(given) == acknowledged  # and nothing that was not: everybody sent until they heard of it
+    assert taken_back == set().union(*(client.undone for client in clients))
+    for client in clients:
+        key = hashed(client.secret)
+        assert all(asked[token] == key for token in client.acknowledged)
+        visitor = remembered(key, ledger.history(key))
+        assert visitor.order == list(client.acknowledged)
+        unanswered = [a.token for a in visitor.asked.values() if a.reply is None]
+        # Every turn left one question: those before an undo are left for the one that is asked again.
+        assert visitor.open.token == client.last and len(unanswered) == 1 + len(client.undone)
+        assert len(visitor.asked) == 1 + len(client.acknowledged) + len(client.undone)
+    assert ledger.counts() == (len(clients), len(acknowledged) - len(taken_back))
