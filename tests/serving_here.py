@@ -51,8 +51,8 @@ class Here:
 
     def __init__(self, folder, database=None, **settings):
         settings = {"listed": only_ids(ITEMS), "per_visitor": 1e6, "per_address": 1e6, **settings}
-        self.loop = asyncio.new_event_loop()
         self.served = Served(Settings(folder, "Fruit", votes=database, **settings))
+        self.loop = asyncio.new_event_loop()
         self.desk, self.ledger, self.writer = self.served.desk, self.served.ledger, self.served.writer
         self._lifespan = self.served._lifespan(None)
         self.browser = self.another_browser()
