@@ -212,20 +212,17 @@ class Desk:
         return await self._drawn(visitor, panels.ranking, limit)
 
     async def _drawn(self, visitor: Visitor | None, draw: Callable[..., dict[str, Any]], *rest: Any) -> dict[str, Any]:
-        knowledge = self.knowledge
-        said = [] if visitor is None else visitor.said(self.code)
-        belief = knowledge.belief([]) if visitor is None else visitor.belief(knowledge, said)
-        return {**await self._computed(draw, knowledge, belief, *rest), "answered": len(said)}
+        knowledge, said = self.knowledge, [] if visitor is None else visitor.said(self.code)
+        return {**await self._computed(_of_one, draw, knowledge, said, *rest), "answered": len(said)}
 
     async def whatif(self, told: str | None) -> dict[str, Any]:
         visitor = await self._known(told)
-        now, knowledge = visitor.open, self.knowledge
+        now = visitor.open
         if now is None or now.left not in self.code or now.right not in self.code:
             raise Refusal(404, "There is no question open.")
         said = visitor.said(self.code)
-        pair = said, self.code[now.left], self.code[now.right]
-        moved = await self._computed(panels.whatif, knowledge, visitor.belief(knowledge, said), *pair)
-        return {"token": now.token, **moved}
+        pair = self.code[now.left], self.code[now.right]
+        return {"token": now.token, **await self._computed(_of_one, panels.whatif, self.knowledge, said, said, *pair)}
 
     async def given(self, told: str | None, limit: int) -> dict[str, Any]:
         """A visitor's own answers, the last ones first, with how likely each was by the others."""
@@ -233,12 +230,11 @@ class Desk:
         if visitor is None:
             return {"answers": []}
         said, standing = visitor.said(self.code), visitor.standing
-        chances = panels.chances(visitor.belief(self.knowledge, said), said)
-        known = self.knowledge.model is not None
+        chances = (await self._computed(_of_one, panels.chances, self.knowledge, said, said))["chances"]
         rows = [
             {
                 "token": a.token, "reply": a.reply, "left": self._document(a.left), "right": self._document(a.right),
-                "probability": p if known else None,
+                "probability": p,
             }
             for a, p in zip(standing, chances, strict=True)
         ]  # fmt: skip
@@ -265,3 +261,8 @@ class Desk:
                 return await asyncio.to_thread(draw, *arguments)
         finally:
             self._waiting -= 1
+
+
+def _of_one(draw: Callable[..., dict[str, Any]], knowledge: Knowledge, said: list[Said], *rest: Any) -> dict[str, Any]:
+    """What is told of who said this."""
+    return draw(knowledge, knowledge.belief(said), *rest)

@@ -132,6 +132,7 @@ def serve(settings: Settings) -> None:
         listening.bind((s.host, s.port))
     except OSError as e:
         raise InputError(f"cannot listen at {s.host} port {s.port}: {e.strerror}; give another --port or --host") from e
+    listening.listen(2048)  # from here on, who comes early waits
     served = Served(s)
     port = listening.getsockname()[1]
     shown = f"[{s.host}]" if ":" in s.host else {"0.0.0.0": "localhost"}.get(s.host, s.host)
