@@ -141,6 +141,12 @@ class Load:
         }  # fmt: skip
 
 
+def cpu_seconds(pid: int) -> float:
+    """That a process has used so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def fitted(path: Path) -> None:
     model = rather.AltSVM(rank=RANK).fit(rather.Comparisons.from_ratings(bench.ratings("ml-1m")))
     model.calibrate()
@@ -159,14 +165,15 @@ def served(model: Path, folder: Path) -> tuple[subprocess.Popen[str], int]:
     return server, int(said["url"].rstrip("/").rpartition(":")[2])
 
 
-async def loads(port: int, seconds: float, visits: int) -> tuple[list[dict[str, Any]], list[str]]:
+async def loads(port: int, pid: int, seconds: float, visits: int) -> tuple[list[dict[str, Any]], list[str]]:
     rows, acknowledged = [], []
 
     async def measured(name: str, rate: float | None) -> float:
         load = Load(port, visits)
-        began = time.perf_counter()
+        began, used = time.perf_counter(), cpu_seconds(pid)
         await (load.closed(seconds, AT_ONCE) if rate is None else load.open(seconds, rate))
         row = load.row(name, rate or float("nan"), time.perf_counter() - began)
+        row["CPU ms a turn"] = 1e3 * (cpu_seconds(pid) - used) / max(load.statuses[200], 1)
         for line, *_ in load.idle:
             line.close()
         rows.append(row)
@@ -195,7 +202,7 @@ def main() -> None:
             fitted(model)
         server, port = served(model, folder / "state")
         try:
-            rows, acknowledged = asyncio.run(loads(port, options.seconds, options.visits))
+            rows, acknowledged = asyncio.run(loads(port, server.pid, options.seconds, options.visits))
         finally:
             server.terminate()
             server.wait()

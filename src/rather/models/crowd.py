@@ -173,8 +173,8 @@ class Asked:
     """One person's answers about items, which get numbers of their own: rows of [directions, own liking of each]."""
 
     def __init__(self, winner: Any, loser: Any) -> None:
-        both = np.sort(np.concatenate((winner, loser)))
-        self.items = both[np.append(True, both[1:] != both[:-1])] if len(both) else both  # np.unique, but quick for few
+        both = np.concatenate((winner, loser))
+        self.items = np.array(sorted(set(both.tolist())), both.dtype)  # np.unique, but quick for a few
         self.winner, self.loser = winner, loser
 
     def places(self, items: Any) -> Any:

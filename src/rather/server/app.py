@@ -282,7 +282,7 @@ def make_app(own: Here) -> FastAPI:
         return Json(schema)
 
     _page(app, own.desk)
-    own.metrics.know({route.path for route in app.routes if hasattr(route, "path") and "{" not in route.path})
+    own.metrics.know({path for path in [*schema["paths"], *PAGES, "/openapi.json"] if "{" not in path})
     return app
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from . import panels
 from .knowledge import Knowledge, Said
 from .ledger import Ledger, hashed, secret
 from .listed import Listed
+from .marks import FAST
 from .refusal import Refusal
 from .visitors import Asked, Visitor, Visitors
 from .writer import NotWritten, Rows, Writer
@@ -37,7 +39,7 @@ class Desk:
     def __init__(self, ledger: Ledger, writer: Writer, listed: Listed, knowledge: Knowledge, key: bytes) -> None:
         self.ledger, self.writer, self.listed, self.knowledge, self._key = ledger, writer, listed, knowledge, key
         self.code, self.visitors, self.rng = listed.code, Visitors(ledger), np.random.default_rng()
-        self.people, self.answers = ledger.counts()
+        self.people, self.answers = ledger.counts(FAST)
         self._drawing, self._waiting = asyncio.Semaphore(DRAWING), 0
         self._everyone: tuple[Knowledge, asyncio.Task[dict[str, Any]]] | None = None
 
@@ -103,12 +105,12 @@ class Desk:
             return {**await self._asked_now(visitor), "repeated": True}
         last = Said(self.code.get(asked.left, -1), self.code.get(asked.right, -1), reply)
         following, row = self._next(visitor, [*visitor.said(self.code), last])
-        given = {"token": token, "reply": reply, "seconds": seconds, "answered": time.time()}
+        now = time.time()
+        given = {"token": token, "reply": reply, "seconds": seconds, "answered": now}
         await self._write({"answers": [given], "questions": row})
-        self.people += not visitor.standing
-        self.answers += 1
-        asked.reply = reply
-        visitor.order.append(token)
+        with self._counted(visitor):
+            asked.reply, asked.answered = reply, now
+            visitor.order.append(token)
         return self._put(visitor, following)
 
     async def _undone(self, visitor: Visitor, token: str) -> dict[str, Any]:
@@ -119,12 +121,11 @@ class Desk:
         if asked.undone:
             return {**await self._asked_now(visitor), "repeated": True}
         now = time.time()
-        again = Asked(secret(), asked.left, asked.right, asked.probability)
-        row = self._row(visitor, again, "again", 1.0, now)
+        again = Asked(secret(), asked.left, asked.right, now, asked.probability)
+        row = self._row(visitor, again, "again", 1.0)
         await self._write({"undos": [{"token": token, "undone": now}], "questions": [row]})
-        asked.undone = True
-        self.people -= not visitor.standing
-        self.answers -= 1
+        with self._counted(visitor):
+            asked.undone = True
         if again.left not in self.code or again.right not in self.code:
             visitor.asked[again.token] = again
             return await self._asked_now(visitor)
@@ -157,14 +158,23 @@ class Desk:
         if made is None:
             return None, []
         left, right = (self.listed.ids[code] for code in (made.left, made.right))
-        asked = Asked(secret(), left, right, made.probability)
-        return asked, [self._row(visitor, asked, made.policy, made.chance, time.time())]
+        asked = Asked(secret(), left, right, time.time(), made.probability)
+        return asked, [self._row(visitor, asked, made.policy, made.chance)]
 
-    def _row(self, visitor: Visitor, asked: Asked, policy: str, chance: float, now: float) -> dict[str, Any]:
+    @contextmanager
+    def _counted(self, visitor: Visitor) -> Iterator[None]:
+        """What changes in a visitor's answers, in how many there are of all."""
+        before = sum(asked.counts for asked in visitor.standing)
+        yield
+        after = sum(asked.counts for asked in visitor.standing)
+        self.people += (after > 0) - (before > 0)
+        self.answers += after - before
+
+    def _row(self, visitor: Visitor, asked: Asked, policy: str, chance: float) -> dict[str, Any]:
         return {
             "token": asked.token, "visitor": visitor.key, "left_item": asked.left, "right_item": asked.right,
             "policy": policy, "chance": chance, "probability": asked.probability, "model": self.knowledge.version,
-            "asked": now,
+            "asked": asked.asked,
         }  # fmt: skip
 
     async def _write(self, rows: Rows) -> None:

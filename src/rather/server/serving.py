@@ -94,7 +94,7 @@ class Served:
 
     def _swap(self, knowledge: Knowledge) -> None:
         self.desk.knowledge = knowledge
-        log.warning("model %s is in place", knowledge.version)
+        log.info("model %s is in place", knowledge.version)
 
     def _is_collecting(self) -> bool:
         return self.refits is not None and self.desk.knowledge.model is None
