@@ -150,7 +150,7 @@ def cpu_seconds(pid: int) -> float:
 def fitted(path: Path) -> None:
     model = rather.AltSVM(rank=RANK).fit(rather.Comparisons.from_ratings(bench.ratings("ml-1m")))
     model.calibrate()
-    model.rank(interval=0.9, items=model.items_[:2].tolist())
+    model.rank(model.users_[0], interval=0.9)  # which learns how sure to be
     model.save(path)
 
 
