@@ -1,10 +1,10 @@
-# make demo, make test, make lint, make fuzz, make bench, make paper: each does all the set-up it needs on a fresh machine.
+# make demo, make serve, make test, make lint, make fuzz, make bench, make paper: each does all the set-up it needs on a fresh machine.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard native/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all fuzz lint format bench paper sanitize clean
+.PHONY: demo serve test test-all fuzz lint format bench paper sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## This list
@@ -12,6 +12,9 @@ help: ## This list
 
 demo: $(VENV)/installed ## Set up, then run the demonstration
 	$(BIN)/rather demo
+
+serve: $(VENV)/installed-serve ## Set up, then ask people on a page: http://127.0.0.1:8000/
+	$(BIN)/rather serve
 
 test: $(VENV)/installed-dev lint ## Set up, then lint and run all tests
 	$(BIN)/python -m pytest
@@ -62,6 +65,10 @@ $(VENV)/installed: $(VENV)/ready $(SOURCES) build/modules
 	$(BIN)/python -m pip install -q -e .
 	@touch $@
 
+$(VENV)/installed-serve: $(VENV)/ready $(SOURCES) build/modules
+	$(BIN)/python -m pip install -q -e '.[serve]'
+	@touch $@ $(VENV)/installed
+
 $(VENV)/installed-dev: $(VENV)/ready $(SOURCES) build/modules
 	$(BIN)/python -m pip install -q -e '.[dev]'
-	@touch $@ $(VENV)/installed
+	@touch $@ $(VENV)/installed $(VENV)/installed-serve

@@ -7,7 +7,10 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 
@@ -17,6 +20,7 @@ pytest.importorskip("httpx")
 import httpx
 import sqlalchemy
 
+from rather.server import desk
 from rather.server.ledger import Ledger, answers, questions, undos
 from rather.server.listed import only_ids
 from rather.server.serving import Served, Settings
@@ -47,17 +51,23 @@ def fresh_database(kind, folder):
 
 
 class Here:
-    """A server in this process, and a browser that keeps one visitor's cookie."""
+    """A server in this process, and a browser that keeps one visitor's cookie; by its clock, everybody takes their time
+    unless they are hasty."""
 
-    def __init__(self, folder, database=None, **settings):
+    clock = itertools.count(time.time(), 2.0)
+
+    def __init__(self, folder, database=None, hasty=False, **settings):
         settings = {"listed": only_ids(ITEMS), "per_visitor": 1e6, "per_address": 1e6, **settings}
         self.served = Served(Settings(folder, "Fruit", votes=database, **settings))
         self.loop = asyncio.new_event_loop()
         self.desk, self.ledger, self.writer = self.served.desk, self.served.ledger, self.served.writer
         self._lifespan = self.served._lifespan(None)
         self.browser = self.another_browser()
+        now = time.time if hasty else lambda: next(Here.clock)
+        self._clock = mock.patch.object(desk, "time", SimpleNamespace(time=now))
 
     def __enter__(self):
+        self._clock.start()
         self.wait(self._lifespan.__aenter__())
         return self
 
@@ -65,6 +75,7 @@ class Here:
         self.wait(self._lifespan.__aexit__(None, None, None))
         self.loop.run_until_complete(self.loop.shutdown_default_executor())
         self.loop.close()
+        self._clock.stop()
 
     def wait(self, coroutine):
         return self.loop.run_until_complete(asyncio.wait_for(coroutine, 60))

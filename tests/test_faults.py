@@ -50,7 +50,7 @@ def check_recovered(here, token):
     assert (first.status_code, first.json()["repeated"]) == (200, False)
     assert (again.status_code, again.json()["repeated"]) == (200, True)
     assert [row["token"] for row in here.rows(answers)].count(token) == 1
-    assert here.get("/api/about").json()["answers"] == len(here.rows(answers)) == here.ledger.counts()[1]
+    assert here.get("/api/about").json()["answers"] == len(here.rows(answers)) == here.ledger.counts(0.0)[1]
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_a_commit_that_fails_and_is_there_all_the_same(here, token, monkeypatch)
     assert [row["token"] for row in here.rows(answers)].count(token) == 1
     assert here.answer(token, "right").status_code == 409
     again = here.answer(token).json()
-    assert again["repeated"] and again["answered"] == 2 and here.ledger.counts() == (1, 2)
+    assert again["repeated"] and again["answered"] == 2 and here.ledger.counts(0.0) == (1, 2)
     assert (here.desk.people, here.desk.answers) == (1, 2)
     assert here.answer(again["question"]["token"]).json()["answered"] == 3
 

@@ -128,4 +128,4 @@ def check(ledger, clients):
         # Every turn left one question: those before an undo are left for the one that is asked again.
         assert visitor.open.token == client.last and len(unanswered) == 1 + len(client.undone)
         assert len(visitor.asked) == 1 + len(client.acknowledged) + len(client.undone)
-    assert ledger.counts() == (len(clients), len(acknowledged) - len(taken_back))
+    assert ledger.counts(0.0) == (len(clients), len(acknowledged) - len(taken_back))

@@ -153,6 +153,7 @@ def _show(document: Document, console: Console) -> None:
     facts(console, {
         "data": as_read(document),
         "comparisons": size,
+        **({"left out": f"{document['marked']:,} votes that look like a script's"} if document.get("marked") else {}),
         **({} if document["resumed"] is None else {"resumed": f"from {document['resumed']}, not from the start"}),
         **({} if document["held_out"] is None else {"held out": _foretold(**document["held_out"])}),
         **told(document["features"]),

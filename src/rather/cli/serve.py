@@ -72,6 +72,7 @@ def serve(options: argparse.Namespace) -> Answer:
     except ModuleNotFoundError as e:
         raise InputError(NEEDS) from e
     logging.basicConfig(format="rather: %(message)s", level=logging.WARNING)
+    logging.getLogger("rather").setLevel(logging.INFO)
     settings = _settings(options, serving)
     settings.said = lambda document: write(in_json(document, None) if options.json else in_words(document, _show))
     serving.serve(settings)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from ..logistic import sigmoid
-from ..solving.variational import TOL, Normal, averaged, nothing_said
+from ..solving.variational import MOST_ROUNDS, Normal, averaged, nothing_said
 from .crowd import Asked, Crowd, root
 
 LEAST = 1e-3  # of what stays uncertain when an answer is taken out again
@@ -53,10 +53,11 @@ class Belief:
         expected: Any = None,
         answers: Any = None,
         earlier: Belief | None = None,
-        tol: float = TOL,
+        rounds: int = MOST_ROUNDS,
     ) -> None:
         """``expected`` is the vector that is expected of the person, None where nothing is; ``answers`` are (winner,
-        loser, count, swayed), in codes; ``earlier`` is what the first of them said, where a search may begin."""
+        loser, count, swayed), in codes; ``earlier`` is what the first of them said, where a search of so many rounds
+        may begin."""
         self.Z, self.noise = items.Z, items.noise
         self.offset = items.offset if expected is None else items.offset + items.V @ expected
         nobody = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), np.empty(0)
@@ -65,7 +66,7 @@ class Belief:
         self.asked, self.swayed = Asked(winner, loser), items.sway * swayed
         begin = None if earlier is None else earlier.known.of_answers
         self.known: Normal = (
-            self.asked.said(self.Z, self.noise, self.offset, self.count, self.swayed, begin, tol)
+            self.asked.said(self.Z, self.noise, self.offset, self.count, self.swayed, begin, rounds)
             if len(winner)
             else nothing_said(self.Z.shape[1])
         )

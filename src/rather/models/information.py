@@ -63,7 +63,7 @@ def pick(
         return None
     left, right = left[open_], right[open_]
     worth = value[left, right]
-    best = np.argsort(-worth, kind="stable")[: int(among)] if among > 1 else worth.argmax()[None]
+    best = _largest(worth, min(int(among), len(worth)))
     at_random = bool(rng.random() < explore)
     at = int(rng.integers(len(left))) if at_random else int(best[rng.integers(len(best))])
     chance = explore / len(left) + (1 - explore) * float((best == at).any()) / len(best)
@@ -73,6 +73,12 @@ def pick(
     p = float(sigmoid(averaged(m[j] - m[k], v[j, k])))
     policy = "random" if at_random else aim
     return Pick(int(items[j]), int(items[k]), p, float(information[j, k]), policy, chance)
+
+
+def _largest(worth: Any, n: int) -> Any:
+    """Where the n largest are, the largest first; of equal ones those before."""
+    few = np.flatnonzero(worth >= np.partition(worth, len(worth) - n)[len(worth) - n])
+    return few[np.argsort(-worth[few], kind="stable")][:n]
 
 
 def settling(belief: Belief, items: Codes, top: int, sure: float, most: int, seed: int) -> tuple[float, int | None]:

@@ -298,7 +298,7 @@ def make_app(own: Here) -> FastAPI:
         return Json(schema)
 
     _page(app, own.desk)
-    own.metrics.know({path for path in (*schema["paths"], *PAGES, "/openapi.json") if "{" not in path})
+    own.metrics.know({path for path in [*schema["paths"], *PAGES, "/openapi.json"] if "{" not in path})
     return app
 
 

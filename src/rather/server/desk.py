@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from . import panels
 from .knowledge import Knowledge, Said
 from .ledger import Ledger, hashed, secret
 from .listed import Listed
+from .marks import FAST
 from .refusal import Refusal
 from .visitors import Asked, Visitor, Visitors, remembered
 from .writer import NotWritten, Rows, Writer
@@ -37,7 +39,7 @@ class Desk:
     def __init__(self, ledger: Ledger, writer: Writer, listed: Listed, knowledge: Knowledge, key: bytes) -> None:
         self.ledger, self.writer, self.listed, self.knowledge, self._key = ledger, writer, listed, knowledge, key
         self.code, self.visitors, self.rng = listed.code, Visitors(ledger), np.random.default_rng()
-        self.people, self.answers = ledger.counts()
+        self.people, self.answers = ledger.counts(FAST)
         self._drawing, self._waiting = asyncio.Semaphore(DRAWING), 0
         self._everyone: tuple[Knowledge, asyncio.Task[dict[str, Any]]] | None = None
 
@@ -91,11 +93,9 @@ class Desk:
     async def _remember(self, visitor: Visitor) -> None:
         """What the ledger has of a visitor, again."""
         rows = await asyncio.to_thread(self.ledger.history, visitor.key)
-        before, found = len(visitor.standing), remembered(visitor.key, rows or [])
-        visitor.asked, visitor.order, visitor.in_doubt = found.asked, found.order, False
-        after = len(visitor.standing)
-        self.people += (after > 0) - (before > 0)
-        self.answers += after - before
+        found = remembered(visitor.key, rows or [])
+        with self._counted(visitor):
+            visitor.asked, visitor.order, visitor.in_doubt = found.asked, found.order, False
 
     async def _first(self, visitor: Visitor, came: dict[str, Any]) -> dict[str, Any]:
         asked, row = self._next(visitor, [])
@@ -123,12 +123,12 @@ class Desk:
             return {**await self._asked_now(visitor), "repeated": True}
         last = Said(self.code.get(asked.left, -1), self.code.get(asked.right, -1), reply)
         following, row = self._next(visitor, [*visitor.said(self.code), last])
-        given = {"token": token, "reply": reply, "seconds": seconds, "answered": time.time()}
+        now = time.time()
+        given = {"token": token, "reply": reply, "seconds": seconds, "answered": now}
         await self._write({"answers": [given], "questions": row})
-        self.people += not visitor.standing
-        self.answers += 1
-        asked.reply = reply
-        visitor.order.append(token)
+        with self._counted(visitor):
+            asked.reply, asked.answered = reply, now
+            visitor.order.append(token)
         return self._put(visitor, following)
 
     async def _undone(self, visitor: Visitor, token: str) -> dict[str, Any]:
@@ -139,13 +139,12 @@ class Desk:
         if asked.undone:
             return {**await self._asked_now(visitor), "repeated": True}
         now = time.time()
-        again = Asked(secret(), asked.left, asked.right, asked.probability)
+        again = Asked(secret(), asked.left, asked.right, now, asked.probability)
         may_ask = len(visitor.asked) < MOST_QUESTIONS
-        rows = [self._row(visitor, again, "again", 1.0, now)] if may_ask else []
+        rows = [self._row(visitor, again, "again", 1.0)] if may_ask else []
         await self._write({"undos": [{"token": token, "undone": now}], "questions": rows})
-        asked.undone = True
-        self.people -= not visitor.standing
-        self.answers -= 1
+        with self._counted(visitor):
+            asked.undone = True
         if not may_ask:
             return self._put(visitor, None)
         if again.left not in self.code or again.right not in self.code:
@@ -180,14 +179,23 @@ class Desk:
         if made is None:
             return None, []
         left, right = (self.listed.ids[code] for code in (made.left, made.right))
-        asked = Asked(secret(), left, right, made.probability)
-        return asked, [self._row(visitor, asked, made.policy, made.chance, time.time())]
+        asked = Asked(secret(), left, right, time.time(), made.probability)
+        return asked, [self._row(visitor, asked, made.policy, made.chance)]
 
-    def _row(self, visitor: Visitor, asked: Asked, policy: str, chance: float, now: float) -> dict[str, Any]:
+    @contextmanager
+    def _counted(self, visitor: Visitor) -> Iterator[None]:
+        """What changes in a visitor's answers, in how many there are of all."""
+        before = sum(asked.counts for asked in visitor.standing)
+        yield
+        after = sum(asked.counts for asked in visitor.standing)
+        self.people += (after > 0) - (before > 0)
+        self.answers += after - before
+
+    def _row(self, visitor: Visitor, asked: Asked, policy: str, chance: float) -> dict[str, Any]:
         return {
             "token": asked.token, "visitor": visitor.key, "left_item": asked.left, "right_item": asked.right,
             "policy": policy, "chance": chance, "probability": asked.probability, "model": self.knowledge.version,
-            "asked": now,
+            "asked": asked.asked,
         }  # fmt: skip
 
     async def _write(self, rows: Rows) -> None:
@@ -235,20 +243,17 @@ class Desk:
         return await self._drawn(visitor, panels.ranking, limit)
 
     async def _drawn(self, visitor: Visitor | None, draw: Callable[..., dict[str, Any]], *rest: Any) -> dict[str, Any]:
-        knowledge = self.knowledge
-        said = [] if visitor is None else visitor.said(self.code)
-        belief = knowledge.belief([]) if visitor is None else visitor.belief(knowledge, said)
-        return {**await self._computed(draw, knowledge, belief, *rest), "answered": len(said)}
+        knowledge, said = self.knowledge, [] if visitor is None else visitor.said(self.code)
+        return {**await self._computed(_of_one, draw, knowledge, said, *rest), "answered": len(said)}
 
     async def whatif(self, told: str | None) -> dict[str, Any]:
         visitor = await self._known(told)
-        now, knowledge = visitor.open, self.knowledge
+        now = visitor.open
         if now is None or now.left not in self.code or now.right not in self.code:
             raise Refusal(404, "There is no question open.")
         said = visitor.said(self.code)
-        pair = said, self.code[now.left], self.code[now.right]
-        moved = await self._computed(panels.whatif, knowledge, visitor.belief(knowledge, said), *pair)
-        return {"token": now.token, **moved}
+        pair = self.code[now.left], self.code[now.right]
+        return {"token": now.token, **await self._computed(_of_one, panels.whatif, self.knowledge, said, said, *pair)}
 
     async def given(self, told: str | None, limit: int) -> dict[str, Any]:
         """A visitor's own answers, the last ones first, with how likely each was by the others."""
@@ -256,12 +261,11 @@ class Desk:
         if visitor is None:
             return {"answers": []}
         said, standing = visitor.said(self.code), visitor.standing
-        chances = panels.chances(visitor.belief(self.knowledge, said), said)
-        known = self.knowledge.model is not None
+        chances = (await self._computed(_of_one, panels.chances, self.knowledge, said, said))["chances"]
         rows = [
             {
                 "token": a.token, "reply": a.reply, "left": self._document(a.left), "right": self._document(a.right),
-                "probability": p if known else None,
+                "probability": p,
             }
             for a, p in zip(standing, chances, strict=True)
         ]  # fmt: skip
@@ -288,3 +292,8 @@ class Desk:
                 return await asyncio.to_thread(draw, *arguments)
         finally:
             self._waiting -= 1
+
+
+def _of_one(draw: Callable[..., dict[str, Any]], knowledge: Knowledge, said: list[Said], *rest: Any) -> dict[str, Any]:
+    """What is told of who said this."""
+    return draw(knowledge, knowledge.belief(said), *rest)

@@ -20,7 +20,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_BODY, BODY_SECONDS = 4096, 10.0  # bytes of a request; seconds to send them in
-MOST_HERE = 256  # requests under way at once
+MOST_HERE = 100  # requests under way at once
 MOST_KEPT = 65_536  # addresses and visitors whose rates are remembered
 BURST = 10.0  # seconds' worth that may come at once
 TOO_LONG = f"At most {MOST_BODY:,} bytes are taken."

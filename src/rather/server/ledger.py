@@ -234,8 +234,8 @@ class Ledger:
         joined = questions.outerjoin(answers).outerjoin(undos, undos.c.token == answers.c.token)
         asked = (
             select(
-                questions.c.token, questions.c.left_item, questions.c.right_item, questions.c.probability,
-                answers.c.reply, answers.c.answered, undos.c.undone,
+                questions.c.token, questions.c.left_item, questions.c.right_item, questions.c.asked,
+                questions.c.probability, answers.c.reply, answers.c.answered, undos.c.undone,
             ).select_from(joined).where(questions.c.visitor == visitor).order_by(questions.c.asked, questions.c.token)
         )  # fmt: skip
         with self.sentences(), self.engine.connect() as c:
@@ -247,12 +247,13 @@ class Ledger:
         with self.sentences(), self.engine.connect() as c:
             return c.execute(select(shares.c.visitor).where(shares.c.share == share)).scalar()
 
-    def counts(self) -> tuple[int, int]:
-        """How many people answered, and how many answers stand."""
+    def counts(self, fast: float) -> tuple[int, int]:
+        """How many people answered, and how many answers stand, but for those given in less than so many seconds."""
         live = answers.join(questions).outerjoin(undos, undos.c.token == answers.c.token)
         found = select(func.count(questions.c.visitor.distinct()), func.count()).select_from(live)
+        found = found.where(undos.c.token.is_(None), answers.c.answered - questions.c.asked >= fast)
         with self.sentences(), self.engine.connect() as c:
-            people, said = c.execute(found.where(undos.c.token.is_(None))).one()
+            people, said = c.execute(found).one()
         return int(people), int(said)
 
     @contextlib.contextmanager

@@ -16,7 +16,7 @@ from ..models.information import settling
 from ..models.places import groups, shortest
 from .knowledge import Knowledge, Said
 
-INTERVAL, TOP, SURE, MOST = 0.9, 3, 0.8, 30  # answers within which it is told how many more settle the top
+INTERVAL, TOP, SURE, MOST = 0.9, 3, 0.8, 100  # answers within which it is told how many more settle the top
 NUMBERS, LEAST_DRAWS, MOST_DRAWS = 2**20, 200, 1000  # drawn at most; rows of them
 RANKED = 5000  # items at most that places are told among: of more, those that may be the best
 MAPPED, MOVED = 400, 5  # items on the map; items told to move
@@ -141,16 +141,17 @@ def whatif(knowledge: Knowledge, belief: Belief, said: list[Said], left: int, ri
     return told
 
 
-def chances(belief: Belief, said: list[Said]) -> list[float | None]:
-    """Of each answer, by the others alone; None of ties, and of what is not known or not listed."""
+def chances(knowledge: Knowledge, belief: Belief, said: list[Said]) -> dict[str, Any]:
+    """Of each answer, by the others alone; None of ties, of what is not known or not listed, and without a model."""
     alone = iter(belief.without_each().tolist())
     told: list[float | None] = []
     for left, right, reply in said:
         counted = reply in ("left", "right", "tie") and min(left, right) >= 0
         if counted and reply == "tie":
             next(alone), next(alone)
-        told.append(next(alone) if counted and reply != "tie" else None)
-    return told
+        known = next(alone) if counted and reply != "tie" else None
+        told.append(None if knowledge.model is None else known)
+    return {"chances": told}
 
 
 def _places(worth: Any) -> Any:

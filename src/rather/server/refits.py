@@ -21,6 +21,7 @@ from ..models.altsvm import AltSVM
 from .knowledge import Knowledge
 from .ledger import Ledger
 from .listed import Listed
+from .marks import FAST
 from .votes import votes
 
 FEW, EACH, MOST = 30, 2, 5000  # answers before the first fit: at least, an item, at most
@@ -97,7 +98,7 @@ class Refits:
 
     async def _is_due(self) -> bool:
         try:
-            said = (await asyncio.to_thread(self.ledger.counts))[1]
+            said = (await asyncio.to_thread(self.ledger.counts, FAST))[1]
         except InputError as e:
             log.warning("no refit: %s", e)
             return False

@@ -94,7 +94,7 @@ class Served:
 
     def _swap(self, knowledge: Knowledge) -> None:
         self.desk.swap(knowledge)
-        log.warning("model %s is in place", knowledge.version)
+        log.info("model %s is in place", knowledge.version)
 
     def _is_collecting(self) -> bool:
         return self.refits is not None and self.desk.knowledge.model is None
@@ -132,6 +132,7 @@ def serve(settings: Settings) -> None:
         listening.bind((s.host, s.port))
     except OSError as e:
         raise InputError(f"cannot listen at {s.host} port {s.port}: {e.strerror}; give another --port or --host") from e
+    listening.listen(2048)  # from here on, who comes early waits
     served = Served(s)
     port = listening.getsockname()[1]
     shown = f"[{s.host}]" if ":" in s.host else {"0.0.0.0": "localhost"}.get(s.host, s.host)

@@ -10,6 +10,7 @@ from typing import Any
 from ..models.belief import Belief
 from .knowledge import Knowledge, Said
 from .ledger import Ledger, hashed
+from .marks import FAST
 
 MOST = 4096  # in memory
 
@@ -21,9 +22,16 @@ class Asked:
     token: str
     left: str
     right: str
+    asked: float  # when, as is ``answered``
     probability: float | None = None
     reply: str | None = None
+    answered: float = 0.0
     undone: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether it stands, and was not answered as fast as only a script does."""
+        return self.reply is not None and not self.undone and self.answered - self.asked >= FAST
 
 
 @dataclass
@@ -119,8 +127,8 @@ class Visitors:
 def remembered(key: str, rows: list[Any]) -> Visitor:
     """A visitor as the ledger's rows have them."""
     asked = {
-        token: Asked(token, left, right, probability, reply, undone is not None)
-        for token, left, right, probability, reply, _, undone in rows
+        token: Asked(token, left, right, asked, probability, reply, answered or 0.0, undone is not None)
+        for token, left, right, asked, probability, reply, answered, undone in rows
     }
     given = sorted((row.answered, row.token) for row in rows if row.reply is not None)
     return Visitor(key, asked, [token for _, token in given])

@@ -58,9 +58,11 @@ def nothing_said(size: int) -> Normal:
     return Normal(np.zeros(size), np.empty((0, size)), np.empty(0))
 
 
-def given_answers(X: Any, c: Any, m: Any, begin: tuple[Any, Any, Any] | None = None, tol: float = TOL) -> Normal:
+def given_answers(
+    X: Any, c: Any, m: Any, begin: tuple[Any, Any, Any] | None = None, rounds: int = MOST_ROUNDS
+) -> Normal:
     """What answers with rows X, offsets c and counts m say; ``begin`` are numbers of the first of them, from a search
-    without the others."""
+    without the others, after which a few rounds are enough."""
     n, size = X.shape
     if not n or not size:
         return nothing_said(size)
@@ -77,14 +79,14 @@ def given_answers(X: Any, c: Any, m: Any, begin: tuple[Any, Any, Any] | None = N
         v[: len(a)] = before
         curvature = curved(mu, v)
         curvature[: len(a)] = curved_before
-    for _ in range(MOST_ROUNDS):
+    for _ in range(rounds):
         p, curvature = _expected(mu, v, curvature, KEPT)
         H = own + (Y * (m * curvature)[:, None]).T @ Y
         S = np.linalg.inv(H)
         step = S @ (Y.T @ (m * (1 - p)) - mean)
         mean = mean + _damped(Y @ step, v) * step
         before, mu, v = (mu, v), Y @ mean + c, np.einsum("nq,nq->n", Y @ S, Y)
-        if _settled(before, (mu, v), tol):
+        if _settled(before, (mu, v), TOL):
             break
     held, E = np.linalg.eigh(H)
     axes = E.T if basis is None else E.T @ basis.T
