@@ -12,7 +12,7 @@ pytest.importorskip("fastapi", reason="what serving needs is not installed: pip 
 import sqlalchemy
 
 import rather
-from rather import AltSVM
+from rather import AltSVM, Comparisons
 from rather.server import refits
 from rather.server.ledger import answers
 from rather.server.refits import FEW, needed, newest, opened
@@ -27,13 +27,17 @@ def here(tmp_path, monkeypatch):
         yield made
 
 
+def votes_of(frame):
+    return Comparisons.from_frame(frame, user="user", winner="winner", loser="loser")
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """The file of a model that knows the fruit."""
     path = tmp_path_factory.mktemp("model") / "1.rather"
     pairs = [(f"p{k}", a, b) for k in range(20) for n, a in enumerate(ITEMS) for b in ITEMS[n + 1 + k % 2 :]]
     user, winner, loser = zip(*pairs, strict=True)
-    fitted = AltSVM(rank=2, reg=5.0).fit({"user": user, "winner": winner, "loser": loser})
+    fitted = AltSVM(rank=2, reg=5.0).fit(votes_of({"user": user, "winner": winner, "loser": loser}))
     fitted.calibrate()
     fitted._crowd()
     fitted.save(path, comparisons=True)
@@ -127,7 +131,7 @@ def test_a_damaged_model_is_refused(tmp_path, here, monkeypatch, model, damage, 
     """The one that is in place stays, the file goes, the failure is told to whoever runs it, and answers go on."""
     whole = model.read_bytes()
     other = tmp_path / "other"
-    AltSVM(rank=1, reg=5.0).fit({"user": [1, 1, 2], "winner": [1, 2, 1], "loser": [2, 3, 3]}).save(other)
+    AltSVM(rank=1, reg=5.0).fit(votes_of({"user": [1, 1, 2], "winner": [1, 2, 1], "loser": [2, 3, 3]})).save(other)
     made = {
         "empty": b"", "noise": bytes(range(256)) * 40, "cut": whole[: len(whole) // 2],
         "flipped": whole[:-40] + bytes(b ^ 0xFF for b in whole[-40:]), "another": other.read_bytes(),
@@ -171,10 +175,9 @@ def test_a_ledger_that_does_not_answer_ends_no_refits(here, monkeypatch, model):
     calls = fits_by(monkeypatch, model.read_bytes())
     looked = []
 
-    def broken():
+    def broken(*_):
         looked.append(1)
-        with here.ledger.sentences():
-            raise sqlalchemy.exc.OperationalError("select", {}, OSError("gone"))
+        raise sqlalchemy.exc.OperationalError("select", {}, OSError("gone"))
 
     with monkeypatch.context() as patch:
         patch.setattr(logging.getLogger("rather.serve"), "disabled", True)
@@ -205,7 +208,7 @@ def test_what_votes_cannot_join(tmp_path):
     """A model without what it was fitted to, and one that was fitted to ratings."""
     user, item, rating = zip(*[(u, i, (u * i) % 5 + 1) for u in range(8) for i in range(6)], strict=True)
     frame = {"user": user, "item": item, "rating": rating}
-    rated = AltSVM(rank=1, reg=5.0).fit(rather.Comparisons.from_frame(frame, user="user", item="item", rating="rating"))
+    rated = AltSVM(rank=1, reg=5.0).fit(Comparisons.from_ratings(frame, "user", "item", "rating"))
     rated.save(tmp_path / "bare")
     rated.save(tmp_path / "rated", comparisons=True)
     for name, said in (("bare", "use --updatable"), ("rated", "which votes cannot join")):

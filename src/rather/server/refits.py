@@ -99,7 +99,7 @@ class Refits:
     async def _is_due(self) -> bool:
         try:
             said = (await asyncio.to_thread(self.ledger.counts, FAST))[1]
-        except InputError as e:
+        except Exception as e:  # of which none ends refits for good
             log.warning("no refit: %s", e)
             return False
         first = needed(len(self.listed)) if self.base is None else 1
