@@ -10,6 +10,7 @@ import os
 import random
 import subprocess
 from collections import Counter
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import pytest
 
@@ -25,10 +26,11 @@ from serving_here import KINDS, Process, fresh_database, items_file, opened
 ANSWERS = int(os.environ.get("RATHER_ANSWERS", "200"))
 CLIENTS = int(os.environ.get("RATHER_CLIENTS", "10"))
 KILLS = int(os.environ.get("RATHER_KILLS", "1"))
+EACH = 20  # answers of a person, of whom each client is several, one after the other
 UNDONE = 0.05  # share of answers that are taken back
 
 
-class Client:
+class Person:
     """Somebody who answers, and sends again what was not acknowledged, as the page does."""
 
     def __init__(self, server, seed):
@@ -67,15 +69,22 @@ class Client:
         self.last = news["question"]["token"]
 
 
-async def disturbed(server, clients, each, kills, rng):
+async def one_after_the_other(people, http):
+    for person in people:
+        await person.answer(http, EACH)
+
+
+async def disturbed(server, people, n_clients, kills, rng):
     """Everybody answers while the server is killed so many times, spread over the answers: how many there were then."""
 
     def done():
-        return sum(len(client.acknowledged) for client in clients)
+        return sum(len(person.acknowledged) for person in people)
 
-    total, hits = each * len(clients), []
-    async with httpx.AsyncClient(timeout=20, limits=httpx.Limits(max_connections=len(clients))) as http:
-        going = [asyncio.ensure_future(client.answer(http, each)) for client in clients]
+    total, hits = EACH * len(people), []
+    nobodys = CookieJar(DefaultCookiePolicy(allowed_domains=[]))  # everybody keeps their own
+    limits = httpx.Limits(max_connections=n_clients)
+    async with httpx.AsyncClient(timeout=20, limits=limits, cookies=nobodys) as http:
+        going = [asyncio.ensure_future(one_after_the_other(people[k::n_clients], http)) for k in range(n_clients)]
         for moment in sorted(rng.uniform(0.02, 0.9) * total for _ in range(kills)):
             while done() < moment and not any(task.done() and task.exception() for task in going):
                 await asyncio.sleep(0.005)
@@ -95,37 +104,37 @@ def test_nothing_acknowledged_is_lost(tmp_path, kind):
     path = items_file(tmp_path, [f"item {n}" for n in range(200)])
     with fresh_database(kind, tmp_path) as database:
         server = Process(path, "--votes", database, "--state", tmp_path / "state", "--refit", 60)
-        clients = [Client(server, seed) for seed in range(CLIENTS)]
+        people = [Person(server, seed) for seed in range(ANSWERS // EACH)]
         server.start()
         try:
-            hits = asyncio.run(disturbed(server, clients, ANSWERS // CLIENTS, KILLS, rng))
+            hits = asyncio.run(asyncio.wait_for(disturbed(server, people, CLIENTS, KILLS, rng), 500))
         finally:
             with contextlib.suppress(subprocess.SubprocessError, OSError):
                 server.kill()
         assert len(hits) == KILLS and all(0 < n < ANSWERS for n in hits)
-        assert KILLS == 0 or sum(client.sent_again for client in clients) >= KILLS
+        assert KILLS == 0 or sum(person.sent_again for person in people) >= KILLS
         with opened(database) as ledger:
-            check(ledger, clients)
+            check(ledger, people)
 
 
-def check(ledger, clients):
+def check(ledger, people):
     with ledger.engine.connect() as c:
         given = [(row.token, row.reply) for row in c.execute(select(answers.c.token, answers.c.reply))]
         asked = {row.token: row.visitor for row in c.execute(select(questions.c.token, questions.c.visitor))}
         taken_back = {row.token for row in c.execute(select(undos.c.token))}
-    acknowledged = {token: reply for client in clients for token, reply in client.acknowledged.items()}
+    acknowledged = {token: reply for person in people for token, reply in person.acknowledged.items()}
     there = Counter(token for token, _ in given)
     assert set(acknowledged) <= set(there), f"{len(set(acknowledged) - set(there))} are lost"
     assert set(there.values()) == {1}, "some are there twice"
     assert dict(given) == acknowledged  # and nothing that was not: everybody sent until they heard of it
-    assert taken_back == set().union(*(client.undone for client in clients))
-    for client in clients:
-        key = hashed(client.secret)
-        assert all(asked[token] == key for token in client.acknowledged)
+    assert taken_back == set().union(*(person.undone for person in people))
+    for person in people:
+        key = hashed(person.secret)
+        assert all(asked[token] == key for token in person.acknowledged)
         visitor = remembered(key, ledger.history(key))
-        assert visitor.order == list(client.acknowledged)
+        assert visitor.order == list(person.acknowledged)
         unanswered = [a.token for a in visitor.asked.values() if a.reply is None]
         # Every turn left one question: those before an undo are left for the one that is asked again.
-        assert visitor.open.token == client.last and len(unanswered) == 1 + len(client.undone)
-        assert len(visitor.asked) == 1 + len(client.acknowledged) + len(client.undone)
-    assert ledger.counts(0.0) == (len(clients), len(acknowledged) - len(taken_back))
+        assert visitor.open.token == person.last and len(unanswered) == 1 + len(person.undone)
+        assert len(visitor.asked) == 1 + len(person.acknowledged) + len(person.undone)
+    assert ledger.counts(0.0) == (len(people), len(acknowledged) - len(taken_back))

@@ -126,13 +126,21 @@ def serve(settings: Settings) -> None:
     """Until it is ended."""
     s = settings
     family = socket.AF_INET6 if ":" in s.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        _bind(listening, s)
+        _serve(listening, s)
+
+
+def _bind(listening: socket.socket, s: Settings) -> None:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((s.host, s.port))
     except OSError as e:
         raise InputError(f"cannot listen at {s.host} port {s.port}: {e.strerror}; give another --port or --host") from e
     listening.listen(2048)  # from here on, who comes early waits
+
+
+def _serve(listening: socket.socket, s: Settings) -> None:
     served = Served(s)
     port = listening.getsockname()[1]
     shown = f"[{s.host}]" if ":" in s.host else {"0.0.0.0": "localhost"}.get(s.host, s.host)
