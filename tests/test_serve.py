@@ -66,6 +66,7 @@ def test_what_cannot_be_served(items, tmp_path, monkeypatch):
     assert "use --updatable" in complaint("serve", tmp_path / "m.rather", "--refit")
     assert "knows none of the items" in complaint("serve", tmp_path / "m.rather", "--items", items)
     monkeypatch.setattr(ledgers, "WAIT", 0.0)
+    (tmp_path / "fruit.served").mkdir()
     ledger = Ledger(str(tmp_path / "fruit.served" / "votes.sqlite"))
     ledger.take()
     assert "another process serves" in complaint("serve", items, "--port", 0)

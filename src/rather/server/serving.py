@@ -24,6 +24,7 @@ from .ledger import Ledger
 from .listed import Listed
 from .metrics import Metrics
 from .refits import Refits, needed, newest
+from .wire import Bounded
 from .writer import Writer
 
 NEW_VISITORS = 0.1  # of an address' requests that may be of somebody new
@@ -75,8 +76,12 @@ class Served:
         models.mkdir(parents=True, exist_ok=True)
         self.admin, key = kept_secret(s.state / "admin-token"), kept_secret(s.state / "address-key")
         self.ledger = Ledger(s.votes or str(s.state / "votes.sqlite"))
-        self.ledger.take()
-        self.ledger.check_lasting()
+        try:
+            self.ledger.take()
+            self.ledger.check_lasting()
+        except BaseException:
+            self.ledger.close()
+            raise
         self.metrics = Metrics()
         refits = s.refit_every is not None
         knowledge = (newest(models, s.listed) if refits else None) or s.base or Knowledge(s.listed)
@@ -154,6 +159,6 @@ def _serve(listening: socket.socket, s: Settings) -> None:
     config = uvicorn.Config(
         served.app, log_level="warning", access_log=False, server_header=False, backlog=2048,
         proxy_headers=bool(s.proxies), forwarded_allow_ips=list(s.proxies) or None, timeout_keep_alive=30,
-        timeout_graceful_shutdown=10, lifespan="on", h11_max_incomplete_event_size=16384,
+        timeout_graceful_shutdown=10, lifespan="on", http=Bounded, ws="none",
     )  # fmt: skip
     uvicorn.Server(config).run(sockets=[listening])
