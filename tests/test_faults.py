@@ -156,6 +156,22 @@ def test_a_commit_that_fails_and_is_there_all_the_same(here, token, monkeypatch)
     assert here.answer(again["question"]["token"]).json()["answered"] == 3
 
 
+def test_a_database_that_was_started_again(here, token):
+    """All connections are gone: what is said next is refused or taken, and taken when it is said again."""
+    if here.ledger.is_file:
+        pytest.skip("SQLite is no server")
+    others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    other = sqlalchemy.create_engine(here.ledger.url, poolclass=sqlalchemy.NullPool)
+    with other.connect() as c:
+        c.exec_driver_sql(f"SELECT pg_terminate_backend(pid) {others}")
+    assert here.answer(token).status_code == 503 and len(here.rows(answers)) == 1
+    check_recovered(here, token)
+    cookies = here.browser.cookies
+    here.desk.visitors._here.clear()
+    here.browser.cookies = cookies
+    assert len(here.get("/api/answers").json()["answers"]) == 2
+
+
 def test_a_database_that_cannot_be_read(here, token, monkeypatch):
     """Who is not in memory is told to come again; nobody is taken for somebody new."""
     here.desk.visitors._here.clear()

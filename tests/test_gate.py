@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("fastapi", reason="what serving needs is not installed: pip install 'rather[serve]'")
 
 from rather.server import gate
-from rather.server.gate import HEADERS, Gate, Rates
+from rather.server.gate import HEADERS, Gate, Rates, neighbourhood
 from rather.server.ledger import visitors
 from serving_here import Here
 
@@ -223,6 +223,27 @@ def test_rates():
     assert [rates.wait("a") > 0 for _ in range(3)] == [False, False, True]
     now[0] += 1e6
     assert [rates.wait("a") for _ in range(21)] == [0] * 20 + [1]
+
+
+def test_a_slow_rate_is_still_a_rate():
+    """One in a minute is one in a minute, not none."""
+    now = [0.0]
+    rates = Rates(1 / 60, lambda: now[0])
+    assert [rates.wait("a"), rates.wait("a")] == [0, 60]
+    now[0] += 60.0
+    assert [rates.wait("a"), rates.wait("a")] == [0, 60]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("192.0.2.1", "192.0.2.2", False), ("2001:db8::1", "2001:db8::ffff:1", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False), ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False), ("", "x", False),
+    ],
+)  # fmt: skip
+def test_whose_an_address_is(one, other, same):
+    assert (neighbourhood(one) == neighbourhood(other)) == same
 
 
 def test_rates_remember_a_bounded_number(monkeypatch):

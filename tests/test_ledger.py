@@ -157,10 +157,10 @@ def test_version(database, ledger):
 
 def test_one_process_serves(database, ledger, monkeypatch):
     """A second one is refused as long as the first is there, and may read all the same."""
-    monkeypatch.setattr(ledgers, "WAIT", 0.0)
     ledger.take()
     second = Ledger(database)
-    with pytest.raises(InputError, match="another process serves"):
+    with monkeypatch.context() as patch, pytest.raises(InputError, match="another process serves"):
+        patch.setattr(ledgers, "WAIT", 0.0)
         second.take()
     assert second.counts(0.0) == (0, 0)
     ledger.close()

@@ -23,7 +23,7 @@ from ..errors import InputError
 from . import panels
 from . import schemas as told
 from .desk import Desk
-from .gate import Rates
+from .gate import Rates, neighbourhood
 from .listed import PICTURES
 from .metrics import Metrics
 from .refits import needed
@@ -91,7 +91,7 @@ def here(request: Request) -> Here:
 
 
 def address(request: Request) -> str:
-    return request.client.host if request.client else ""
+    return neighbourhood(request.client.host) if request.client else ""
 
 
 def secret(request: Request) -> str | None:

@@ -8,6 +8,8 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import lru_cache
+from ipaddress import IPv4Address, ip_address, ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,6 +41,18 @@ HEADERS = [
 ]
 
 
+@lru_cache(4096)
+def neighbourhood(address: str) -> str:
+    """Whose an address is: of version 6, everybody has a network of them."""
+    try:
+        found = ip_address(address)
+    except ValueError:  # a proxy's word, or a local socket
+        return address
+    if isinstance(found, IPv4Address):
+        return address
+    return str(found.ipv4_mapped or ip_network((int(found), 64), strict=False))
+
+
 class Rates:
     """So many a second of each, and a burst: what is asked too soon is told how many seconds to wait."""
 
@@ -50,7 +64,7 @@ class Rates:
         """0, and one is used up; or the seconds until there is one."""
         now = self._clock()
         until = max(self._until.get(who, now), now) + 1 / self.per_second
-        late = until - now - BURST
+        late = until - now - max(BURST, 1 / self.per_second)
         if late > 0:
             return math.ceil(late)
         self._until[who] = until
@@ -116,7 +130,7 @@ class Gate:
         if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
             _check_site(headers, host)
         if not scope["path"].startswith("/static/"):
-            later = self.rates.wait((scope.get("client") or ("", 0))[0])
+            later = self.rates.wait(neighbourhood((scope.get("client") or ("", 0))[0]))
             if later:
                 raise Refusal(429, "That was a lot at once; wait a little.", later)
         return await _read(scope, headers, receive)
