@@ -165,9 +165,9 @@ def test_an_export_of_nothing(tmp_path, database):
 
 @pytest.fixture
 def collected(ledger):
-    """A ledger of forty people who mostly agree about ten items, one of whom is a script."""
+    """A ledger of fifteen people who mostly agree about ten items, one of whom is a script."""
     rng = np.random.default_rng(0)
-    for k in range(40):
+    for k in range(15):
         pairs = [tuple(rng.choice(10, 2, replace=False)) for _ in range(12)]
         rows = [(f"i{a}", f"i{b}", "left" if (a < b) == (rng.random() < 0.9) else "right", False) for a, b in pairs]
         say(ledger, rows, f"p{k}", start=1000.0 * k)
@@ -179,11 +179,11 @@ def test_fit_from_a_ledger(tmp_path, database, collected):
     told = document("fit", "--votes", database, "--out", tmp_path / "m", "--rank", 2, "--reg", 5)
     assert told["marked"] == 400
     model = rather.load(tmp_path / "m")
-    assert len(model.users_) == 40 and sorted(model.items_.tolist()) == [f"i{n}" for n in range(10)]
+    assert len(model.users_) == 15 and sorted(model.items_.tolist()) == [f"i{n}" for n in range(10)]
     worth = dict(zip(model.items_.tolist(), model.everyone(), strict=True))
     assert worth["i0"] > worth["i5"] > worth["i9"]
     document("fit", "--votes", database, "--marked", "--out", tmp_path / "all", "--rank", 2, "--reg", 5)
-    assert len(rather.load(tmp_path / "all").users_) == 41
+    assert len(rather.load(tmp_path / "all").users_) == 16
 
 
 def test_what_does_not_go_with_votes(tmp_path, database, ledger):
