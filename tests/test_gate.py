@@ -50,6 +50,13 @@ def test_its_own_names(here, host):
     assert here.get("/api/about", headers={"host": host}).status_code == 200
 
 
+def test_an_address_that_it_listens_at_is_a_name(tmp_path):
+    """Of version 6 too, which browsers put in brackets."""
+    with Here(tmp_path, host="fd00::5") as here:
+        assert here.get("/api/about", headers={"host": "[fd00::5]:8000"}).status_code == 200
+        assert here.get("/api/about", headers={"host": "[fd00::6]:8000"}).status_code == 421
+
+
 @pytest.mark.parametrize(
     "host",
     ["evil.example", "localhost.evil.example", "evil.example:localhost", "127.0.0.1.nip.io", "[::2]", "[", ""],

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import threading
 
 import pytest
 
@@ -11,6 +12,7 @@ from rather.server import desk as desks
 from rather.server import visitors as visiting
 from rather.server.ledger import answers, hashed, questions, shares, undos, visitors
 from rather.server.listed import only_ids
+from rather.server.writer import Writer
 from serving_here import ITEMS, KINDS, Here, fresh_database
 
 
@@ -269,3 +271,29 @@ def test_items_that_are_not_listed_any_more(tmp_path, database):
         assert here.post("/api/undo", {"token": was_open}).status_code == 200
         now = here.question()
         assert "a" not in (now["left"]["id"], now["right"]["id"])
+
+
+def test_a_turn_under_way_when_the_server_ends(tmp_path, database, monkeypatch):
+    """What was sent before is committed and acknowledged, although the end has begun; another process then has it."""
+    with Here(tmp_path, database) as here:
+        token, go, real = here.question()["token"], threading.Event(), here.writer._commit
+        key, cookies = hashed(here.browser.cookies["rather"]), here.browser.cookies
+        monkeypatch.setattr(here.writer, "_commit", lambda rows: (go.wait(30), real(rows)))
+
+        async def end():
+            turn = asyncio.ensure_future(here.browser.post("/api/answer", json={"token": token, "reply": "left"}))
+            while not here.desk.visitors._here[key].lock.locked():
+                await asyncio.sleep(0.001)
+            closing = asyncio.ensure_future(asyncio.to_thread(here.writer.close))
+            await asyncio.sleep(0)
+            go.set()
+            await closing
+            return await turn
+
+        reply = here.wait(end())
+        here.served.writer = Writer(here.ledger)  # for the end itself
+        assert reply.status_code == 200 and [row["token"] for row in here.rows(answers)] == [token]
+    with Here(tmp_path, database) as here:
+        here.browser.cookies = cookies
+        assert own_answers(here) == [(token, "left")]
+        assert here.question()["token"] == reply.json()["question"]["token"]

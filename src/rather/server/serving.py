@@ -67,6 +67,11 @@ def kept_secret(path: Path, n_bytes: int = 24) -> str:
     return found
 
 
+def _in_url(host: str) -> str:
+    """A host as browsers name it."""
+    return f"[{host}]" if ":" in host else host
+
+
 class Served:
     """All that is running, for one process."""
 
@@ -94,7 +99,7 @@ class Served:
         rates = Rates(s.per_visitor), Rates(NEW_VISITORS * s.per_address)
         app = make_app(Here(self.desk, self.metrics, s.title, self.admin, s.https, self._is_collecting, *rates))
         app.router.lifespan_context = self._lifespan
-        hosts = frozenset(name.lower() for name in (*LOCAL, s.host, *s.allow_hosts))
+        hosts = frozenset(name.lower() for name in (*LOCAL, _in_url(s.host), *s.allow_hosts))
         self.app = Gate(app, hosts, s.per_address, s.https, self.metrics.count)
 
     def _swap(self, knowledge: Knowledge) -> None:
@@ -148,7 +153,7 @@ def _bind(listening: socket.socket, s: Settings) -> None:
 def _serve(listening: socket.socket, s: Settings) -> None:
     served = Served(s)
     port = listening.getsockname()[1]
-    shown = f"[{s.host}]" if ":" in s.host else {"0.0.0.0": "localhost"}.get(s.host, s.host)
+    shown = {"0.0.0.0": "localhost"}.get(s.host, _in_url(s.host))
     s.said(
         {
             "url": f"http://{shown}:{port}/", "votes": served.ledger.shown.strip("'"), "state": str(s.state),
