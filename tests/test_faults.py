@@ -1,5 +1,6 @@
 """What goes wrong with the database: 503 and no acknowledgement; and once it is over, the same answer counts once."""
 
+import asyncio
 import contextlib
 import os
 import subprocess
@@ -11,8 +12,9 @@ pytest.importorskip("fastapi", reason="what serving needs is not installed: pip 
 import sqlalchemy
 from sqlalchemy import event
 
+from rather import InputError
 from rather.server import ledger as ledgers
-from rather.server.ledger import answers, probes, questions
+from rather.server.ledger import Ledger, answers, probes, questions
 from rather.server.listed import only_ids
 from serving_here import KINDS, Here, fresh_database
 
@@ -156,20 +158,49 @@ def test_a_commit_that_fails_and_is_there_all_the_same(here, token, monkeypatch)
     assert here.answer(again["question"]["token"]).json()["answered"] == 3
 
 
-def test_a_database_that_was_started_again(here, token):
-    """All connections are gone: what is said next is refused or taken, and taken when it is said again."""
-    if here.ledger.is_file:
-        pytest.skip("SQLite is no server")
+def cut_off(here):
+    """End all connections to the database."""
     others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     other = sqlalchemy.create_engine(here.ledger.url, poolclass=sqlalchemy.NullPool)
     with other.connect() as c:
         c.exec_driver_sql(f"SELECT pg_terminate_backend(pid) {others}")
+
+
+def test_a_database_that_was_started_again(here, token):
+    """All connections are gone: what is said next is refused or taken, and taken when it is said again."""
+    if here.ledger.is_file:
+        pytest.skip("SQLite is no server")
+    cut_off(here)
     assert here.answer(token).status_code == 503 and len(here.rows(answers)) == 1
     check_recovered(here, token)
     cookies = here.browser.cookies
     here.desk.visitors._here.clear()
     here.browser.cookies = cookies
     assert len(here.get("/api/answers").json()["answers"]) == 2
+
+
+def test_another_process_that_took_the_database_meanwhile(here, token, monkeypatch):
+    """Who lost the database to another process writes nothing until that has ended, and then serves again."""
+    if here.ledger.is_file:
+        pytest.skip("a file stays locked as long as the process is there")
+    cut_off(here)
+    other = Ledger(here.ledger.url.render_as_string(hide_password=False))
+    other.take()
+    assert here.answer(token).status_code == 503
+    check_refused(here, token)
+    with pytest.raises(InputError, match="another process serves"):
+        here.ledger.check_taken()
+    other.close()
+    for _ in range(300):  # its connections end in a moment
+        if here.get("/readyz").status_code == 200:
+            break
+        here.wait(asyncio.sleep(0.1))
+    check_recovered(here, token)
+    third = Ledger(here.ledger.url.render_as_string(hide_password=False))
+    with monkeypatch.context() as patch, pytest.raises(InputError, match="another process serves"):
+        patch.setattr(ledgers, "WAIT", 0.0)
+        third.take()
+    third.close()
 
 
 def test_a_database_that_cannot_be_read(here, token, monkeypatch):

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import secrets
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -139,6 +140,7 @@ class Ledger:
             raise InputError("PostgreSQL needs psycopg; run: pip install 'rather[postgres]'") from e
         event.listen(self.engine, "connect", self._prepare)
         self._lock: Any = None
+        self._serves, self._looking = False, threading.Lock()
         try:
             with self.sentences():
                 if must_exist:
@@ -208,6 +210,28 @@ class Ledger:
             if time.monotonic() > until:
                 raise InputError(f"another process serves the votes in {self.shown}; end it, or keep them elsewhere")
             time.sleep(0.1)
+        self._serves = True
+
+    def check_taken(self) -> None:
+        """After something went wrong: this is still the one process that serves, or is again; or an error."""
+        if self.is_file or not self._serves:
+            return
+        with self._looking:
+            if self._lock is not None:
+                try:
+                    self._lock.execute(text("SELECT 1"))
+                    return
+                except SQLAlchemyError:  # the connection is lost, and what it had locked with it
+                    self._let_go()
+            if not self._taken():
+                self._let_go()
+                raise InputError(f"another process serves the votes in {self.shown} now")
+
+    def _let_go(self) -> None:
+        if self._lock is not None:
+            with contextlib.suppress(SQLAlchemyError):
+                self._lock.close()
+            self._lock = None
 
     def _taken(self) -> bool:
         if not self.is_file:
@@ -222,9 +246,7 @@ class Ledger:
         return True
 
     def close(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        self._let_go()
         self.engine.dispose()
 
     # -- reading ------------------------------------------------------------------------------------------------

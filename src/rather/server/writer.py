@@ -107,6 +107,8 @@ class Writer:
         return NotWritten(self.failing)
 
     def _commit(self, several: list[Rows]) -> None:
+        if self.failing is not None:
+            self.ledger.check_taken()
         with self.ledger.engine.begin() as c:
             for table in KEPT:
                 rows = [row for one in several for row in one.get(table.name, ())]
