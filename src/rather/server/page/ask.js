@@ -5,7 +5,7 @@ import { $, hidden } from './dom.js';
 import { about, sorry } from './frame.js';
 import { keys, swipe } from './gestures.js';
 import { card, name, said } from './items.js';
-import { answers, crowd, difference, panel, sentence, tastes, whatif } from './panels.js';
+import { answers, crowd, difference, later, panel, sentence, tastes, whatif } from './panels.js';
 import { draw } from './ranking.js';
 import { lasting, passing } from './store.js';
 import { collected, count, percent, sureness } from './words.js';
@@ -188,11 +188,11 @@ function list(data) {
   $('more').hidden = data.rows.length < rows || rows >= Math.min(data.of, MOST);
   $('list-note').textContent = data.rows.length ? '' : 'Your list appears here.';
   if (data.settled) meter(data.settled.share, sureness(data.settled), data.settled.sure);
-  else if (!collecting) meter(0, 'Not known yet.');
+  else meter(0, 'Not known yet.');
 }
 
 const opened = [
-  panel('difference', '/api/difference?limit=10', difference),
+  panel('difference', '/api/difference?limit=10', (place, data) => (collecting ? later : difference)(place, data)),
   panel('map', '/api/map', tastes),
   panel('answers', '/api/answers', (place, data) => { answers(place, data, undo); surprise(data); }),
 ];
@@ -208,7 +208,7 @@ async function refresh() {
   } catch {
     return;
   }
-  if (collecting) learn(signal).catch(() => {}); // asked again after the next answer
+  learn(signal).catch(() => {}); // asked again after the next answer
   await load(`/api/ranking?who=me&limit=${rows}`, { signal, note: $('list-note'), draw: list });
   if (signal.aborted) return;
   opened.forEach((again) => again());
@@ -216,10 +216,8 @@ async function refresh() {
 }
 
 async function learn(signal) {
-  const news = await about(signal);
-  collecting = news.collecting;
-  $('collecting').hidden = !collecting;
-  if (collecting) meter(collecting.answers / collecting.needed, collected(collecting));
+  ({ collecting } = await about(signal));
+  $('collecting').textContent = collecting ? collected(collecting) : '';
 }
 
 async function share() {

@@ -33,6 +33,7 @@ function written(schema, indent = '', within = []) {
   if (schema.type === 'array') return `[${written(schema.items, indent, within)}, …]`;
   if (schema.properties) {
     const deeper = `${indent}  `;
+    if (!Object.keys(schema.properties).length) return '{}';
     const lines = Object.entries(schema.properties).map(([key, inner]) => {
       const remarks = [inner.description, schema.required?.includes(key) ? '' : preset(inner)].filter(Boolean);
       return `${deeper}${key}: ${written(inner, deeper, within)}${remarks.length ? `  (${remarks.join('; ')})` : ''}`;
@@ -64,8 +65,7 @@ function operation(path, method, what, common) {
   const id = `${method}${path.replace(/\W+/g, '-')}`;
   return el('section', { id, 'aria-labelledby': `${id}-heading` },
     el('h2', { id: `${id}-heading` }, el('span', { class: 'method' }, method.toUpperCase()), ' ', el('code', {}, path)),
-    what.summary ? el('p', {}, what.summary) : null,
-    what.description ? el('p', { class: 'quiet described' }, what.description) : null,
+    el('p', { class: 'described' }, what.description ?? what.summary ?? ''),
     inputs.length ? parameters(inputs) : null,
     ...(what.requestBody ? [el('h3', {}, 'Request'), ...body(resolved(what.requestBody).content)] : []),
     ...Object.entries(what.responses ?? {}).flatMap(([status, reply]) => [

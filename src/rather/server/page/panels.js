@@ -7,7 +7,6 @@ import { name, said, title } from './items.js';
 import { percent, several } from './words.js';
 
 const titles = (items) => several(items.map((item) => said(name(item))));
-const LATER = 'This is known after the first personal rankings.';
 
 const remark = (text) => el('p', { class: 'quiet' }, text);
 
@@ -19,6 +18,9 @@ const REPLIES = {
   'unseen right': ({ right }) => ['Haven’t seen ', title(right)],
   'unseen both': ({ left, right }) => ['Haven’t seen ', title(left), ' or ', title(right)],
 };
+
+export const later = (place) =>
+  place.replaceChildren(remark('This is known once there are enough answers of everybody.'));
 
 export const sentence = (answer) => REPLIES[answer.reply](answer);
 
@@ -48,7 +50,8 @@ export function difference(place, { rows }) {
     })),
     el('td', {}, odds(much))));
   return place.replaceChildren(
-    remark('Only where it is certain. Right of the line: worth more to you than to the typical person.'),
+    remark('Only where it is certain. Right of the line: worth more to you than to the typical person, ' +
+      'its odds so many times as good.'),
     el('table', {},
       el('thead', { class: 'hidden' },
         el('tr', {}, ...['Item', 'Odds'].map((text) => el('th', { scope: 'col' }, text)))),
@@ -56,7 +59,7 @@ export function difference(place, { rows }) {
 }
 
 export function crowd(place, { divides, unites }) {
-  if (!divides.length && !unites.length) return place.replaceChildren(remark(LATER));
+  if (!divides.length && !unites.length) return later(place);
   const all = [...divides, ...unites];
   const from = Math.min(...all.map((row) => row.mean - row.spread));
   const to = Math.max(...all.map((row) => row.mean + row.spread));
@@ -74,7 +77,7 @@ export function crowd(place, { divides, unites }) {
 const area = ({ sxx, sxy, syy }) => Math.sqrt(Math.max(sxx * syy - sxy * sxy, 0));
 
 export function tastes(place, data) {
-  if (!data.items.length || !data.me) return place.replaceChildren(remark(LATER));
+  if (!data.items.length || !data.me) return later(place);
   const { items, me, crowd: all } = data;
   const along = ({ x, y }) => x * me.x + y * me.y;
   const near = [...items].sort((a, b) => along(b) - along(a)).slice(0, 3).map(({ item }) => item);
