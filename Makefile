@@ -16,10 +16,11 @@ demo: $(VENV)/installed ## Set up, then run the demonstration
 test: $(VENV)/installed-dev lint ## Set up, then lint and run all tests
 	$(BIN)/python -m pytest
 
-test-all: $(VENV)/installed-dev ## What takes more than a Python user needs: old scikit-learn and numpy, Spark, and a minute of fuzzing
+test-all: $(VENV)/installed-dev ## What takes more than a Python user needs: old scikit-learn and numpy, Spark, a browser, and a minute of fuzzing
 	bash scripts/old-versions $(VENV)
 	bash scripts/spark $(VENV)
 	bash scripts/spark $(VENV) 3.5
+	bash scripts/browser $(VENV)
 	$(BIN)/python -m fuzz files frames fits kills --scale 0.005
 
 lint: $(VENV)/installed-dev ## ruff, mypy and clang-format

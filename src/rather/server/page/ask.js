@@ -132,6 +132,7 @@ async function undo(token) {
     if (!last) return next('There is nothing to undo.');
     const news = await send('/api/undo', { token: last }, 'Undoing…', 'Not undone yet');
     given = given.filter((one) => one !== last);
+    if ($('surprise').dataset.token === last) $('surprise').hidden = true; // there is nothing to ask after any more
     show(news, 'Undone.');
   } catch (error) {
     next(error.message);
