@@ -173,13 +173,20 @@ def test_did_you_mean_that(club, visit):
         me.turn("#left" if me.pair()[0] < me.pair()[1] else "#right")
         given = [a for a in me.get("/api/answers")["answers"] if a["probability"] is not None]
         odd = min(given, key=lambda a: a["probability"])
-        if odd["probability"] < 0.15:
+        if odd["probability"] < 0.12:
             break
     chosen, other = (odd["left"], odd["right"]) if odd["reply"] == "left" else (odd["right"], odd["left"])
-    me.page.wait_for_selector("#surprise:not([hidden])")
-    said = me.page.inner_text("#surprising")
-    assert odd["probability"] < 0.15 and said.startswith(f"{chosen['title']} rather than {other['title']}: ")
-    assert re.search(r"a chance of (<\s)?\d+\s%\.$", said)
+    wanted = f"{chosen['title']} rather than {other['title']}: going by your other answers, that had a chance of "
+
+    def asked_after():
+        me.page.wait_for_function(
+            """wanted => !document.getElementById('surprise').hidden &&
+                 document.getElementById('surprising').textContent.startsWith(wanted)""",
+            arg=wanted,
+        )
+        return me.page.inner_text("#surprising").removeprefix(wanted)
+
+    assert re.fullmatch(r"(<\s)?\d+\s%\.", asked_after())
     n = me.answered
     me.page.click("#not-meant")
     me.until_answered(n - 1)
@@ -187,14 +194,14 @@ def test_did_you_mean_that(club, visit):
     assert set(me.pair()) == {chosen["title"], other["title"]}
     assert odd["token"] not in {a["token"] for a in me.get("/api/answers")["answers"]}
     me.turn("#left" if me.pair()[0] == chosen["title"] else "#right")  # it was meant after all
-    me.page.wait_for_selector("#surprise:not([hidden])")
-    assert me.page.inner_text("#surprising") == said
+    asked_after()
     me.page.click("#meant")
-    assert me.page.is_hidden("#surprise")
-    me.page.reload()
-    with me.page.expect_response("**/api/answers"):
-        me.ready()
-    assert said not in me.page.inner_text("#surprise")
+    assert wanted not in me.page.inner_text("#surprise") or me.page.is_hidden("#surprise")
+    with me.page.expect_response("**/api/answers") as told:
+        me.page.reload()
+    assert told.value.json()["answers"][0]["probability"] < 0.15
+    me.ready()
+    assert wanted not in me.page.inner_text("#surprise")
 
 
 # -- other answers -----------------------------------------------------------------------------------------------------
@@ -470,7 +477,7 @@ def test_axe_finds_nothing_serious(club, visit, options):
 
 def test_an_answer_is_kept_and_counted_once_whatever_becomes_of_its_requests(few, visit):
     me = visit(few).open().ready()
-    me.expected = ("503", "429", "ERR_FAILED")
+    me.expected = ("503", "ERR_FAILED")
     token, tries = me.token(), []
 
     def failing(route):
@@ -480,8 +487,6 @@ def test_an_answer_is_kept_and_counted_once_whatever_becomes_of_its_requests(few
         elif len(tries) == 2:
             route.abort()
         elif len(tries) == 3:
-            route.fulfill(status=429, headers={"retry-after": "1"}, json={"error": "That was a lot at once."})
-        elif len(tries) == 4:
             route.fetch()  # it arrives, but its acknowledgement does not
             route.abort()
         else:
@@ -495,7 +500,7 @@ def test_an_answer_is_kept_and_counted_once_whatever_becomes_of_its_requests(few
     me.page.keyboard.press("ArrowRight")
     me.until_answered(1)
     assert me.page.inner_text("#status").startswith("Saved.")
-    assert len(tries) == 5 and all(one == tries[0] for one in tries) and tries[0]["reply"] == "left"
+    assert len(tries) == 4 and all(one == tries[0] for one in tries) and tries[0]["reply"] == "left"
     assert few.replies(token) == ["left"] == me.kept()
 
 
