@@ -209,7 +209,7 @@ async function refresh() {
   } catch {
     return;
   }
-  learn(signal).catch(() => {}); // asked again after the next answer
+  if (collecting || answered % 10 === 1) learn(signal).catch(() => {}); // how much is known follows now and then
   await load(`/api/ranking?who=me&limit=${rows}`, { signal, note: $('list-note'), draw: list });
   if (signal.aborted) return;
   opened.forEach((again) => again());
