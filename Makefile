@@ -19,10 +19,11 @@ serve: $(VENV)/installed-serve ## Set up, then ask people on a page: http://127.
 test: $(VENV)/installed-dev lint ## Set up, then lint and run all tests
 	$(BIN)/python -m pytest
 
-test-all: $(VENV)/installed-dev ## What takes more than a Python user needs: old scikit-learn and numpy, Spark, and a minute of fuzzing
+test-all: $(VENV)/installed-dev ## What takes more than a Python user needs: old scikit-learn and numpy, Spark, a browser, and a minute of fuzzing
 	bash scripts/old-versions $(VENV)
 	bash scripts/spark $(VENV)
 	bash scripts/spark $(VENV) 3.5
+	bash scripts/browser $(VENV)
 	$(BIN)/python -m fuzz files frames fits kills --scale 0.005
 
 lint: $(VENV)/installed-dev ## ruff, mypy and clang-format
