@@ -19,10 +19,11 @@ serve: $(VENV)/installed-serve ## Set up, then ask people on a page: http://127.
 test: $(VENV)/installed-dev lint ## Set up, then lint and run all tests
 	$(BIN)/python -m pytest
 
-test-all: $(VENV)/installed-dev ## What takes more than a Python user needs: old scikit-learn and numpy, Spark, PostgreSQL, a server killed and prodded, and a minute of fuzzing
+test-all: $(VENV)/installed-dev ## What takes more than a Python user needs: old scikit-learn and numpy, Spark, a browser, PostgreSQL, a server killed and prodded, and a minute of fuzzing
 	bash scripts/old-versions $(VENV)
 	bash scripts/spark $(VENV)
 	bash scripts/spark $(VENV) 3.5
+	bash scripts/browser $(VENV)
 	bash scripts/durable $(VENV)
 	bash scripts/postgres $(VENV)
 	bash scripts/schemathesis $(VENV)

@@ -70,6 +70,8 @@ def _rows(knowledge: Knowledge, draws: Any, mean: Any, among: Any, limit: int) -
 
 def difference(knowledge: Knowledge, belief: Belief, limit: int) -> dict[str, Any]:
     """Where a person's taste certainly differs from the typical one's, each beside what all items are worth."""
+    if knowledge.model is None:
+        return {"rows": []}  # there is no typical person to differ from
     every = np.arange(len(knowledge.listed), dtype=np.int32)
     R = belief.rows(every)
     R = R - R.mean(axis=0)

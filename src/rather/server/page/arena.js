@@ -16,7 +16,7 @@ function board(who, remark) {
     signal: fresh(), note,
     draw(data) {
       draw(table, data);
-      note.textContent = remark(data);
+      remark(data).then((text) => { note.textContent = text; });
       more.hidden = data.rows.length < limit || limit >= Math.min(data.of, MOST);
     },
   });
@@ -25,13 +25,15 @@ function board(who, remark) {
 }
 
 const none = 'Nothing is known yet.';
+const news = about();
+const alone = news.then(({ collecting }) => Boolean(collecting), () => false);
 
-board('everyone', ({ rows }) => (rows.length ? 'What the typical person is expected to like.' : none));
-board('me', ({ rows, answered }) => {
+board('everyone', async ({ rows }) => (rows.length ? 'What the typical person is expected to like.' : none));
+board('me', async ({ rows, answered }) => {
   if (!rows.length) return none;
   if (!answered) return 'You have not answered yet: this is what is expected of anyone.';
-  return `From ${count(answered, 'answer')} of yours, and what everybody said.`;
+  return `From ${count(answered, 'answer')} of yours${await alone ? ' alone' : ', and what everybody said'}.`;
 });
-about()
-  .then(({ collecting: so }) => { if (so) $('collecting').textContent = `Still collecting: ${collected(so)}`; })
+news
+  .then(({ collecting: so }) => { if (so) $('collecting').textContent = collected(so); })
   .catch((error) => { $('collecting').textContent = sorry(error); });

@@ -5,7 +5,7 @@ import { $, hidden } from './dom.js';
 import { about, sorry } from './frame.js';
 import { keys, swipe } from './gestures.js';
 import { card, name, said } from './items.js';
-import { answers, crowd, difference, panel, sentence, tastes, whatif } from './panels.js';
+import { answers, crowd, difference, later, panel, sentence, tastes, whatif } from './panels.js';
 import { draw } from './ranking.js';
 import { lasting, passing } from './store.js';
 import { collected, count, percent, sureness } from './words.js';
@@ -132,6 +132,7 @@ async function undo(token) {
     if (!last) return next('There is nothing to undo.');
     const news = await send('/api/undo', { token: last }, 'Undoing…', 'Not undone yet');
     given = given.filter((one) => one !== last);
+    if ($('surprise').dataset.token === last) $('surprise').hidden = true; // there is nothing to ask after any more
     show(news, 'Undone.');
   } catch (error) {
     next(error.message);
@@ -188,11 +189,11 @@ function list(data) {
   $('more').hidden = data.rows.length < rows || rows >= Math.min(data.of, MOST);
   $('list-note').textContent = data.rows.length ? '' : 'Your list appears here.';
   if (data.settled) meter(data.settled.share, sureness(data.settled), data.settled.sure);
-  else if (!collecting) meter(0, 'Not known yet.');
+  else meter(0, 'Not known yet.');
 }
 
 const opened = [
-  panel('difference', '/api/difference?limit=10', difference),
+  panel('difference', '/api/difference?limit=10', (place, data) => (collecting ? later : difference)(place, data)),
   panel('map', '/api/map', tastes),
   panel('answers', '/api/answers', (place, data) => { answers(place, data, undo); surprise(data); }),
 ];
@@ -208,7 +209,7 @@ async function refresh() {
   } catch {
     return;
   }
-  if (collecting) learn(signal).catch(() => {}); // asked again after the next answer
+  if (collecting || answered % 10 === 1) learn(signal).catch(() => {}); // how much is known follows now and then
   await load(`/api/ranking?who=me&limit=${rows}`, { signal, note: $('list-note'), draw: list });
   if (signal.aborted) return;
   opened.forEach((again) => again());
@@ -216,10 +217,8 @@ async function refresh() {
 }
 
 async function learn(signal) {
-  const news = await about(signal);
-  collecting = news.collecting;
-  $('collecting').hidden = !collecting;
-  if (collecting) meter(collecting.answers / collecting.needed, collected(collecting));
+  ({ collecting } = await about(signal));
+  $('collecting').textContent = collecting ? collected(collecting) : '';
 }
 
 async function share() {

@@ -39,7 +39,7 @@ function labels(dots, width, height) {
     const free = (left) => left > 0 && left + wide < width && top > 0 && top + 18 < height &&
       taken.every((other) =>
         Math.abs(other.top - top) > 18 || left + wide < other.left || other.left + other.wide < left) &&
-      dots.every((dot) => Math.abs(dot.py - py) > 10 || dot.px < left || dot.px > left + wide);
+      dots.every((dot) => Math.abs(dot.py - py) > 11 || dot.px < left - 5 || dot.px > left + wide + 5);
     const sides = [{ left: px + 8, x: px + 8, anchor: 'start' }, { left: px - wide - 8, x: px - 8, anchor: 'end' }];
     if (px < width / 2) sides.reverse(); // outwards if there is room
     const side = sides.find(({ left }) => free(left));

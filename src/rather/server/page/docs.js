@@ -1,4 +1,4 @@
-// The API's documentation: every path of /openapi.json with its parameters and what goes in and comes out.
+// The API’s documentation: every path of /openapi.json with its parameters, what goes in and comes out, and refusals.
 
 import { latest, load } from './api.js';
 import { $, el } from './dom.js';
@@ -33,6 +33,7 @@ function written(schema, indent = '', within = []) {
   if (schema.type === 'array') return `[${written(schema.items, indent, within)}, …]`;
   if (schema.properties) {
     const deeper = `${indent}  `;
+    if (!Object.keys(schema.properties).length) return '{}';
     const lines = Object.entries(schema.properties).map(([key, inner]) => {
       const remarks = [inner.description, schema.required?.includes(key) ? '' : preset(inner)].filter(Boolean);
       return `${deeper}${key}: ${written(inner, deeper, within)}${remarks.length ? `  (${remarks.join('; ')})` : ''}`;
@@ -59,18 +60,31 @@ function parameters(list) {
       cell([required ? 'required' : preset(schema), description].filter(Boolean).join('. '))))));
 }
 
+// All alike but for their reasons, so one line each.
+function refusals(list) {
+  if (!list.length) return [];
+  return [el('h3', {}, 'Refusals'), el('table', { class: 'plain-table' },
+    el('thead', { class: 'hidden' }, el('tr', {},
+      ...['Status', 'Why'].map((text) => el('th', { scope: 'col' }, text)))),
+    el('tbody', {}, ...list.map(({ status, why }) => el('tr', {},
+      el('th', { scope: 'row' }, el('code', {}, status)), el('td', {}, why)))))];
+}
+
 function operation(path, method, what, common) {
   const inputs = [...common, ...(what.parameters ?? [])].map(resolved);
+  const replies = Object.entries(what.responses ?? {}).map(([status, reply]) => {
+    const { description = '', content } = resolved(reply);
+    return { status, why: description, content, refused: status >= '4' };
+  });
   const id = `${method}${path.replace(/\W+/g, '-')}`;
   return el('section', { id, 'aria-labelledby': `${id}-heading` },
     el('h2', { id: `${id}-heading` }, el('span', { class: 'method' }, method.toUpperCase()), ' ', el('code', {}, path)),
-    what.summary ? el('p', {}, what.summary) : null,
-    what.description ? el('p', { class: 'quiet described' }, what.description) : null,
+    el('p', { class: 'described' }, what.description ?? what.summary ?? ''),
     inputs.length ? parameters(inputs) : null,
     ...(what.requestBody ? [el('h3', {}, 'Request'), ...body(resolved(what.requestBody).content)] : []),
-    ...Object.entries(what.responses ?? {}).flatMap(([status, reply]) => [
-      el('h3', {}, `Response ${status}`), el('p', {}, resolved(reply).description ?? ''),
-      ...body(resolved(reply).content)]));
+    ...replies.filter(({ refused }) => !refused).flatMap(({ status, why, content }) => [
+      el('h3', {}, `Response ${status}`), el('p', {}, why), ...body(content)]),
+    ...refusals(replies.filter(({ refused }) => refused)));
 }
 
 function draw(api) {

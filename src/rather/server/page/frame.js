@@ -10,8 +10,9 @@ export async function about(signal) {
   const heading = cut(news.title, 80);
   $('brand').textContent = heading;
   document.title = `${document.title.split(' · ')[0]} · ${heading}`;
-  $('known').textContent = `${figure(news.items)} items, ${count(news.people, 'person', 'people')}, ` +
-    `${count(news.answers, 'answer')}.`;
+  const said = news.answers ? `${count(news.answers, 'answer')} of ${count(news.people, 'person', 'people')}`
+    : 'nobody has answered yet';
+  $('known').textContent = `${figure(news.items)} items; ${said}.`;
   return news;
 }
 

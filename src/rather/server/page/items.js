@@ -2,7 +2,7 @@
 
 import { el, svg } from './dom.js';
 
-const LONGEST = 300; // characters; titles may have thousands
+const LONGEST = 300, BRIEF = 80; // characters; titles may have a thousand
 
 export function cut(text, longest = LONGEST) {
   const letters = [...text.slice(0, 2 * longest + 2)]; // whole characters, never half of one
@@ -10,14 +10,16 @@ export function cut(text, longest = LONGEST) {
 }
 
 // Directions are isolated, so that a right-to-left title turns no sentence around.
-export const said = (text) => `\u2068${cut(text, 80)}\u2069`;
+export const said = (text) => `\u2068${cut(text, BRIEF)}\u2069`;
 
 export const name = (item) => item.title.trim() || item.id;
 
-export const title = (item) => {
+export const title = (item, longest = LONGEST) => {
   const text = cut(name(item));
-  return el('span', { class: 'title', dir: 'auto', title: text }, text);
+  return el('span', { class: 'title', dir: 'auto', title: text }, cut(text, longest));
 };
+
+export const brief = (item) => title(item, BRIEF); // within sentences, and in lists
 
 function hash(text) { // FNV-1a
   let h = 0x811c9dc5;

@@ -3,22 +3,24 @@
 import { latest, load } from './api.js';
 import { map, range } from './chart.js';
 import { $, el, hidden } from './dom.js';
-import { name, said, title } from './items.js';
+import { brief, name, said } from './items.js';
 import { percent, several } from './words.js';
 
 const titles = (items) => several(items.map((item) => said(name(item))));
-const LATER = 'This is known after the first personal rankings.';
 
 const remark = (text) => el('p', { class: 'quiet' }, text);
 
 const REPLIES = {
-  left: ({ left, right }) => [title(left), ' rather than ', title(right)],
-  right: ({ left, right }) => [title(right), ' rather than ', title(left)],
-  tie: ({ left, right }) => ['Could not decide between ', title(left), ' and ', title(right)],
-  'unseen left': ({ left }) => ['Haven’t seen ', title(left)],
-  'unseen right': ({ right }) => ['Haven’t seen ', title(right)],
-  'unseen both': ({ left, right }) => ['Haven’t seen ', title(left), ' or ', title(right)],
+  left: ({ left, right }) => [brief(left), ' rather than ', brief(right)],
+  right: ({ left, right }) => [brief(right), ' rather than ', brief(left)],
+  tie: ({ left, right }) => ['Could not decide between ', brief(left), ' and ', brief(right)],
+  'unseen left': ({ left }) => ['Haven’t seen ', brief(left)],
+  'unseen right': ({ right }) => ['Haven’t seen ', brief(right)],
+  'unseen both': ({ left, right }) => ['Haven’t seen ', brief(left), ' or ', brief(right)],
 };
+
+export const later = (place) =>
+  place.replaceChildren(remark('This is known once there are enough answers of everybody.'));
 
 export const sentence = (answer) => REPLIES[answer.reply](answer);
 
@@ -41,14 +43,15 @@ export function difference(place, { rows }) {
   if (!rows.length) return place.replaceChildren(remark('Nothing certain yet: you may be like everybody.'));
   const edge = Math.max(...rows.flatMap((row) => [Math.abs(row.low), Math.abs(row.high)]));
   const lines = rows.map(({ item, difference: much, low, high }) => el('tr', {},
-    el('th', { scope: 'row' }, title(item), range({
+    el('th', { scope: 'row' }, brief(item), range({
       low, high, at: much, from: -edge, to: edge, zero: 0,
       label: `worth ${much > 0 ? 'more' : 'less'} to you: log-odds ${much.toFixed(1)}, ` +
         `between ${low.toFixed(1)} and ${high.toFixed(1)}`,
     })),
     el('td', {}, odds(much))));
   return place.replaceChildren(
-    remark('Only where it is certain. Right of the line: worth more to you than to the typical person.'),
+    remark('Only where it is certain. Right of the line: worth more to you than to the typical person, ' +
+      'its odds so many times as good.'),
     el('table', {},
       el('thead', { class: 'hidden' },
         el('tr', {}, ...['Item', 'Odds'].map((text) => el('th', { scope: 'col' }, text)))),
@@ -56,13 +59,13 @@ export function difference(place, { rows }) {
 }
 
 export function crowd(place, { divides, unites }) {
-  if (!divides.length && !unites.length) return place.replaceChildren(remark(LATER));
+  if (!divides.length && !unites.length) return later(place);
   const all = [...divides, ...unites];
   const from = Math.min(...all.map((row) => row.mean - row.spread));
   const to = Math.max(...all.map((row) => row.mean + row.spread));
   const part = (heading, rows) => el('section', {}, el('h3', {}, heading),
     el('ol', { class: 'lines' }, ...rows.map(({ item, mean, spread }) => el('li', {},
-      el('span', {}, title(item), range({
+      el('span', {}, brief(item), range({
         low: mean - spread, high: mean + spread, at: mean, from, to,
         label: `worth ${mean.toFixed(1)} on average, give or take ${spread.toFixed(1)}`,
       }))))));
@@ -74,7 +77,7 @@ export function crowd(place, { divides, unites }) {
 const area = ({ sxx, sxy, syy }) => Math.sqrt(Math.max(sxx * syy - sxy * sxy, 0));
 
 export function tastes(place, data) {
-  if (!data.items.length || !data.me) return place.replaceChildren(remark(LATER));
+  if (!data.items.length || !data.me) return later(place);
   const { items, me, crowd: all } = data;
   const along = ({ x, y }) => x * me.x + y * me.y;
   const near = [...items].sort((a, b) => along(b) - along(a)).slice(0, 3).map(({ item }) => item);
@@ -88,9 +91,9 @@ export function tastes(place, data) {
 export function whatif(place, { left, right, question }) {
   if (!left.length && !right.length) return place.replaceChildren(remark('Neither answer would move anything much.'));
   const part = (item, changes) => el('section', {},
-    el('h2', {}, 'If you choose ', title(item)),
+    el('h2', {}, 'If you choose ', brief(item)),
     changes.length
-      ? el('ul', { class: 'lines' }, ...changes.map((change) => el('li', {}, title(change.item),
+      ? el('ul', { class: 'lines' }, ...changes.map((change) => el('li', {}, brief(change.item),
         el('span', { class: change.to < change.from ? 'up' : 'down' },
           el('span', { 'aria-hidden': 'true' }, `${change.from} → ${change.to}`),
           hidden(` from place ${change.from} to ${change.to}`)))))

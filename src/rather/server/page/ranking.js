@@ -1,4 +1,5 @@
-// A ranking as a table: one body of joined rows for each group that cannot be told apart yet, a bar for each interval.
+// A ranking as a table: one body of joined rows for each group that cannot be told apart yet, a bar for each interval;
+// where nothing is known of how sure it is, an order and nothing else.
 
 import { range } from './chart.js';
 import { el, hidden, still } from './dom.js';
@@ -20,6 +21,10 @@ function glide(table, before) {
 }
 
 function line({ place, best, worst, top, group, item }, last) {
+  if (best === null) {
+    return el('tr', { 'data-item': item.id },
+      el('td', { class: 'place' }, figure(place)), el('th', { scope: 'row' }, title(item)));
+  }
   const bar = range({
     low: best - 0.5, high: worst + 0.5, at: place, from: 0.5, to: last + 0.5, label: placesAloud(best, worst),
   });
@@ -32,6 +37,7 @@ function line({ place, best, worst, top, group, item }, last) {
 
 export function draw(table, { rows, interval }, top = 3) {
   const before = heights(table);
+  const unsure = rows.some(({ best }) => best === null);
   const last = Math.max(...rows.map((row) => row.worst));
   const groups = [];
   rows.forEach((row, k) => {
@@ -39,13 +45,16 @@ export function draw(table, { rows, interval }, top = 3) {
     groups[groups.length - 1].append(line(row, last));
   });
   const head = (label, full) => el('th', { scope: 'col' }, el('span', { 'aria-hidden': 'true' }, label), hidden(full));
+  const figures = unsure ? [] : [
+    head('Places', 'Between which places'),
+    head(`Top ${number(top)}`, `Probability of being among the first ${number(top)}`)];
   table.replaceChildren(
-    el('caption', {}, 'Joined rows cannot be told apart yet. ' +
-      `A bar spans the places where an item is ${percent(interval)} sure to be.`),
-    el('thead', {}, el('tr', {},
-      head('#', 'Place'), head('', 'Item'), head('Places', 'Between which places'),
-      head(`Top ${number(top)}`, `Probability of being among the first ${number(top)}`))),
+    el('caption', {}, unsure ? 'How sure these places are is not known.'
+      : 'Joined rows cannot be told apart yet. ' +
+        `A bar spans the places where an item is ${percent(interval)} sure to be.`),
+    el('thead', {}, el('tr', {}, head('#', 'Place'), head('', 'Item'), ...figures)),
     ...groups);
+  table.classList.toggle('unsure', unsure);
   table.hidden = rows.length === 0;
   glide(table, before);
 }

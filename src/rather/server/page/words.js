@@ -19,12 +19,14 @@ export function percent(share) {
 export const several = (texts) =>
   texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} and ${texts[texts.length - 1]}`;
 
+const OPEN = 0.5; // of the top, known: with less of it, how many more it takes is no comfort
+
 export function sureness({ top, share, sure, more }) {
   const best = top === 1 ? 'favourite' : `top ${number(top)}`;
   if (more === 0 || share >= sure) return `Your ${best} ${top === 1 ? 'is' : 'are'} settled.`;
-  if (more === null) return `Your ${best} ${top === 1 ? 'is' : 'are'} still wide open.`;
-  return `${capital(number(more))} more ${more === 1 ? 'settles' : 'settle'} your ${best}.`;
+  if (more === null && share < OPEN) return `Your ${best} ${top === 1 ? 'is' : 'are'} still wide open.`;
+  return `${more === null ? 'Many' : capital(number(more))} more ${more === 1 ? 'settles' : 'settle'} your ${best}.`;
 }
 
 export const collected = ({ answers, needed }) =>
-  `${figure(answers)} of ${figure(needed)} answers until the first personal rankings.`;
+  `Still collecting answers, ${figure(answers)} of ${figure(needed)}: until then a list goes by one’s own alone.`;
