@@ -89,7 +89,7 @@ def _settings(options: argparse.Namespace, serving: Any) -> Any:
     path = Path(CLUB if what is None else existing(what, "a model that 'rather fit' saved, or a table of items"))
     state = Path(options.state) if options.state else path.with_name(f"{path.stem}.served")
     try:
-        state.mkdir(parents=True, exist_ok=True)
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people said is nobody else's
     except OSError as e:
         raise InputError(f"cannot make the folder {str(state)!r}: {e.strerror}; name another with --state") from e
     title = options.title or ("The film club" if what is None else path.stem.replace("_", " ").replace("-", " "))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import panels
-from .knowledge import Knowledge, Said
+from .knowledge import Knowledge, Question, Said
 from .ledger import Ledger, hashed, secret
 from .listed import Listed
 from .marks import FAST
@@ -26,6 +27,7 @@ from .writer import NotWritten, Rows, Writer
 
 DRAWING, MOST_DRAWING = 2, 40  # panels drawn at a time; that may wait
 MOST_QUESTIONS = 20_000  # that one visitor is ever asked
+LONG = 80  # answers after which the next question is worked out beside the other visitors' turns
 LATER = 5  # seconds after which to try again
 NONE_LEFT = "You have answered everything there is to ask. Thank you."
 NOT_YOURS = "There is no such question of yours."
@@ -38,7 +40,7 @@ class Desk:
 
     def __init__(self, ledger: Ledger, writer: Writer, listed: Listed, knowledge: Knowledge, key: bytes) -> None:
         self.ledger, self.writer, self.listed, self.knowledge, self._key = ledger, writer, listed, knowledge, key
-        self.code, self.visitors, self.rng = listed.code, Visitors(ledger), np.random.default_rng()
+        self.code, self.visitors = listed.code, Visitors(ledger)
         self.people, self.answers = ledger.counts(FAST)
         self._drawing, self._waiting = asyncio.Semaphore(DRAWING), 0
         self._everyone: tuple[Knowledge, asyncio.Task[dict[str, Any]]] | None = None
@@ -98,7 +100,7 @@ class Desk:
             visitor.asked, visitor.order, visitor.in_doubt = found.asked, found.order, False
 
     async def _first(self, visitor: Visitor, came: dict[str, Any]) -> dict[str, Any]:
-        asked, row = self._next(visitor, [])
+        asked, row = await self._next(visitor, [])
         await self._write({"visitors": [came], "questions": row})
         return self._put(visitor, asked)
 
@@ -107,7 +109,7 @@ class Desk:
         now = visitor.open
         if now is not None and now.left in self.code and now.right in self.code:
             return self._news(visitor)
-        asked, row = self._next(visitor, visitor.said(self.code))
+        asked, row = await self._next(visitor, visitor.said(self.code))
         await self._write({"questions": row})
         return self._put(visitor, asked)
 
@@ -122,7 +124,7 @@ class Desk:
                 )
             return {**await self._asked_now(visitor), "repeated": True}
         last = Said(self.code.get(asked.left, -1), self.code.get(asked.right, -1), reply)
-        following, row = self._next(visitor, [*visitor.said(self.code), last])
+        following, row = await self._next(visitor, [*visitor.said(self.code), last])
         now = time.time()
         given = {"token": token, "reply": reply, "seconds": seconds, "answered": now}
         await self._write({"answers": [given], "questions": row})
@@ -168,19 +170,25 @@ class Desk:
             raise Refusal(404, "Nobody has asked you anything yet; ask for a question first.")
         return visitor
 
-    def _next(self, visitor: Visitor, said: list[Said]) -> tuple[Asked | None, list[dict[str, Any]]]:
+    async def _next(self, visitor: Visitor, said: list[Said]) -> tuple[Asked | None, list[dict[str, Any]]]:
         """The question after these answers, and its row."""
         if len(visitor.asked) >= MOST_QUESTIONS:
             return None, []
-        knowledge = self.knowledge
-        belief = visitor.belief(knowledge, said)
-        visitor.keep(knowledge, said, belief)
-        made = knowledge.question(belief, said, self.rng)
+        long = len(said) > LONG and self.knowledge.model is not None
+        made = await asyncio.to_thread(self._chosen, visitor, said) if long else self._chosen(visitor, said)
         if made is None:
             return None, []
         left, right = (self.listed.ids[code] for code in (made.left, made.right))
         asked = Asked(secret(), left, right, time.time(), made.probability)
         return asked, [self._row(visitor, asked, made.policy, made.chance)]
+
+    def _chosen(self, visitor: Visitor, said: list[Said]) -> Question | None:
+        knowledge = self.knowledge
+        belief = knowledge.nothing
+        if knowledge.model is not None:
+            belief = visitor.belief(knowledge, said)
+            visitor.keep(knowledge, said, belief)
+        return knowledge.question(belief, said, np.random.default_rng(secrets.randbits(64)))
 
     @contextmanager
     def _counted(self, visitor: Visitor) -> Iterator[None]:
@@ -274,10 +282,10 @@ class Desk:
     async def everyone(self, limit: int) -> dict[str, Any]:
         """Everybody's ranking, computed once for a model."""
         knowledge = self.knowledge
-        if self._everyone is None or self._everyone[0] is not knowledge:
-            task = asyncio.create_task(asyncio.to_thread(panels.everyone, knowledge))
-            self._everyone = knowledge, task
-        whole = await asyncio.shield(self._everyone[1])
+        made = self._everyone
+        if made is None or made[0] is not knowledge or (made[1].done() and made[1].exception() is not None):
+            made = self._everyone = knowledge, asyncio.create_task(asyncio.to_thread(panels.everyone, knowledge))
+        whole = await asyncio.shield(made[1])
         return {**whole, "rows": whole["rows"][:limit], "answered": 0}
 
     async def crowd(self, limit: int) -> dict[str, Any]:

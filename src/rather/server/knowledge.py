@@ -60,6 +60,7 @@ class Knowledge:
         self.sway = 0.0 if model is None else float(model.sway_.get("side", 0.0))
         self.tells = bool(np.square(self.items.Z).sum() > LEAST)  # whether answers tell of other items
         self.pool = _pool(self.count)
+        self.nothing = Belief(self.items)  # what is known of somebody who has not said anything
 
     # -- a person -----------------------------------------------------------------------------------------------
 
@@ -67,7 +68,7 @@ class Knowledge:
         """What answers say; from ``earlier``, what the first of them did, sooner and a little less exactly."""
         rows = [one for one in said if one.reply in ("left", "right", "tie") and min(one.left, one.right) >= 0]
         if not rows:
-            return Belief(self.items)
+            return self.nothing
         winner, loser, count, sway = [], [], [], []
         for left, right, reply in rows:
             for first, second, half in ((left, right, reply != "right"), (right, left, reply != "left")):
