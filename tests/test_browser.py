@@ -97,8 +97,10 @@ def test_fifteen_answers_move_the_list_and_a_reload_keeps_it(club, visit):
     places = {name: n for n, name in enumerate(sorted(names))}
     assert sum(places[name] for name in after) < sum(places[name] for name in before)  # the list has got the idea
     assert sorted(club.replies(*tokens)) == sorted(club.replies(*set(tokens))) and len(club.replies(*tokens)) == 15
-    settled, bar = me.get("/api/ranking")["settled"], me.page.locator("#bar")
-    assert int(bar.get_attribute("aria-valuenow")) == round(100 * settled["share"])
+    share, bar = me.get("/api/ranking")["settled"]["share"], me.page.locator("#bar")
+    me.page.wait_for_function(
+        "share => Math.round(100 * share) === +document.getElementById('bar').getAttribute('aria-valuenow')", arg=share
+    )
     assert me.page.inner_text("#sureness") == bar.get_attribute("aria-valuetext")
     pair = me.pair()
     me.page.reload()
