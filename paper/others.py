@@ -166,7 +166,7 @@ FAMILIES: dict[str, Callable[..., Fit]] = {
 }
 PLAIN: dict[str, dict[str, Any]] = {
     "Popularity": {},
-    "EASE": {"reg": 500.0, "balance": 0.0},  # as in its paper
+    "EASE": {"balance": 0.0},  # as in its paper; the ridge that is best with it
     "implicit ALS": {"factors": 64, "regularization": 10.0, "alpha": 1.0},
     "implicit BPR": {},
     "lightfm WARP": {"epochs": 30},
@@ -174,7 +174,9 @@ PLAIN: dict[str, dict[str, Any]] = {
 TUNED: dict[str, dict[str, Any]] = {  # what benchmarks/peers.py --tune found on held-out training clicks
     "RP3beta": {},  # its defaults
     "EASE": {},  # its defaults
-    "implicit ALS": {"factors": 64, "regularization": 30.0, "alpha": 3.0},
+    "irspack SLIM": {"alpha": 0.02, "l1_ratio": 0.003},
+    "irspack iALS": {"n_components": 256, "alpha0": 0.4, "reg": 0.008, "nu": 0.5},
+    "implicit ALS": {"factors": 256, "regularization": 100.0, "alpha": 10.0, "iterations": 30},
     "implicit BPR": {"learning_rate": 0.003, "regularization": 0.003, "iterations": 100},
     "lightfm WARP": {"epochs": 30, "learning_rate": 0.02, "max_sampled": 50},
 }

@@ -73,7 +73,7 @@ class EASE(ItemWeights):
         )
         gram = np.empty((n, n))
         for rows, block in co_clicks(X, user_weights(X, float(self.balance))):
-            gram[rows] = block
+            gram[rows] = block.toarray()
         gram[np.diag_indices(n)] += float(self.reg)
         # In place: what is the lower triangle for LAPACK, which goes by columns, is the upper one here.
         factor, failed = lapack.dpotrf(gram.T, lower=1, overwrite_a=1)

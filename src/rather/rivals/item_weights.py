@@ -202,12 +202,12 @@ class ItemWeights(Estimator):
 
 
 def co_clicks(X: Any, weight: Any) -> Iterator[tuple[slice, Any]]:
-    """Blocks of rows of X' diag(weight) X: how many clicked both of two items, users weighing so much."""
+    """Blocks of rows of X' diag(weight) X, sparse: how many clicked both of two items, users weighing so much."""
     columns, n = X.T.tocsr().astype(np.float64), X.shape[1]
     weighted, size = scipy.sparse.diags(weight) @ X, _block(n)
     for begin in range(0, n, size):
         rows = slice(begin, min(begin + size, n))
-        yield rows, (columns[rows] @ weighted).toarray()
+        yield rows, columns[rows] @ weighted
 
 
 def user_weights(X: Any, power: float) -> Any:

@@ -18,9 +18,9 @@ class RP3beta(ItemWeights):
 
         w_kj = sum_i (1 / n_k)^alpha (1 / n_i)^alpha / n_j^beta     over the users i who clicked both,
 
-    n the clicks of an item or a user, for those ``neighbours`` items k that add most to j. With alpha = 1 and beta = 0
-    these are the probabilities of the walk; beta takes from popular items what they owe to being popular. Weights are
-    divided by the largest.
+    n the clicks of an item or a user, for those ``neighbours`` items k that add most to j; then a click's weights are
+    divided by their sum. With alpha = 1 and beta = 0 these are the probabilities of the walk; beta takes from popular
+    items what they owe to being popular.
 
     Memory grows with the neighbours alone.
 
@@ -60,9 +60,9 @@ class RP3beta(ItemWeights):
 
     def __init__(
         self,
-        alpha: float = 1.0,
-        beta: float = 0.5,
-        neighbours: int = 100,
+        alpha: float = 0.8,
+        beta: float = 0.45,
+        neighbours: int = 200,
         n_threads: int | None = None,
         seed: int = 0,
     ) -> None:
@@ -75,18 +75,18 @@ class RP3beta(ItemWeights):
 
     def _between(self, X: Any) -> Weights:
         n, users, items = X.shape[1], np.maximum(np.diff(X.indptr), 1.0), np.maximum(X.getnnz(axis=0), 1.0)
-        kept = min(int(self.neighbours), max(n - 1, 1))
+        leaving, arriving = items**-self.alpha, items**-self.beta
         source, target, weight = [], [], []
-        for rows, block in co_clicks(X, users**-self.alpha):  # rows are the items that are scored
-            block *= items**-self.alpha
-            here = np.arange(len(block))
-            block[here, here + rows.start] = 0.0
-            found = np.argpartition(block, n - kept, axis=1)[:, n - kept :]
-            source.append(found.ravel())
-            target.append(np.repeat(here + rows.start, kept))
-            weight.append(np.take_along_axis(block, found, axis=1).ravel())
-        j, k, w = (np.concatenate(part) for part in (target, source, weight))
-        w *= items[j] ** -self.beta
-        w /= w.max(initial=0.0) or 1.0
-        some = w > 0
-        return scipy.sparse.csr_matrix((w[some].astype(np.float32), (k[some], j[some])), (n, n))
+        for rows, block in co_clicks(X, users**-self.alpha):
+            for j, first, last in zip(range(n)[rows], block.indptr, block.indptr[1:], strict=False):
+                k = block.indices[first:last]
+                w = block.data[first:last] * leaving[k] * (k != j)
+                if len(w) > self.neighbours:
+                    best = np.argpartition(w, -int(self.neighbours))[-int(self.neighbours) :]
+                    k, w = k[best], w[best]
+                source.append(k[w > 0])
+                target.append(np.full(len(source[-1]), j))
+                weight.append(w[w > 0] * arriving[j])
+        sources, targets, w = (np.concatenate(part) for part in (source, target, weight))
+        w /= np.bincount(sources, w, minlength=n)[sources]
+        return scipy.sparse.csr_matrix((w.astype(np.float32), (sources, targets)), (n, n))
