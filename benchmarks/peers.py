@@ -50,8 +50,8 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
         "nu": (0.5, 0.75, 1.0),
     },
     "implicit ALS": {
-        "factors": (64, 128, 256), "regularization": (10.0, 30.0, 100.0), "alpha": (1.0, 3.0, 10.0),
-        "iterations": (15, 30),
+        "factors": (64, 128, 256), "regularization": (30.0, 50.0, 70.0), "alpha": (1.0, 3.0, 6.0),
+        "iterations": (30,),
     },
     "implicit BPR": {"learning_rate": (0.003, 0.01), "regularization": (0.003, 0.01, 0.03), "iterations": (30, 100)},
     "lightfm WARP": {"epochs": (30,), "learning_rate": (0.02, 0.05), "max_sampled": (10, 50)},
@@ -211,8 +211,9 @@ def apart(suite: str, name: str, seed: int) -> dict[str, Any]:
     return found
 
 
-def compare(suite: str, seeds: int) -> None:
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in others.runnable(tuple(SUITES[suite][0]))}
+def compare(suite: str, seeds: int, only: tuple[str, ...]) -> None:
+    contenders = [name for name in SUITES[suite][0] if name.startswith(only)]
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in others.runnable(contenders)}
     for seed in range(seeds):
         for name, runs in found.items():
             runs.append(apart(suite, name, seed))
@@ -233,6 +234,7 @@ def main() -> None:
     parser.add_argument(
         "--seeds", type=int, default=sized(5, smoke=1), help="splits, or votes, the same for everybody (5)"
     )
+    parser.add_argument("--only", nargs="+", default=[""], metavar="NAME", help="whose names begin so (all)")
     parser.add_argument("--run", metavar="NAME", help="one contender, in this process")
     parser.add_argument("--seed", type=int, default=0, help="of --run (0)")
     options = parser.parse_args()
@@ -243,7 +245,7 @@ def main() -> None:
         print(json.dumps(SUITES[options.suite][1](options.run, options.seed)))
     else:
         for suite in [options.suite] if options.suite else SUITES:
-            compare(suite, options.seeds)
+            compare(suite, options.seeds, tuple(options.only))
 
 
 if __name__ == "__main__":

@@ -8,11 +8,10 @@ published configuration (github.com/dhpark22/collranking), 1000 whatever C is, `
 that it grows as the loss does. ``AltSVM`` is our default for clicks, each against unseen items, and ``AltSVM-logistic,
 tuned`` what did best on held-out training clicks: the logistic loss, 2,000 unseen items, rank 160, item_power 1/4. The
 others, RobiRank and BPR have rank 100. What people would use today stands below: Popularity, RP3beta and EASE, which
-are ours, and methods of irspack and implicit, which run where these are installed. Their settings, marked tuned or the
-defaults of ours, are those of a grid (``benchmarks/peers.py --tune``) that did best by precision@10 on a tenth of the
-training clicks of seed 0; ``EASE, balance 0`` is its paper's, which does not weigh users. Seconds count from the table
-in memory and are means over the seeds, with the number of threads in brackets; those with 16 are of another machine and
-leave out the drawing of comparisons.
+are ours, and methods of irspack and implicit, which run where these are installed. Their settings, marked tuned or
+the defaults of ours, are those of a grid (``--tune`` of ``benchmarks/peers.py``) that did best by precision@10 on a
+tenth of the training clicks of seed 0; ``EASE, balance 0`` is its paper's, which does not weigh users. What each takes,
+side by side: ``benchmarks/peers.py clicks``.
 """
 
 from __future__ import annotations
@@ -112,15 +111,8 @@ def table(rows: list[Row]) -> str:
             tables.stated(rows, f"precision@{k}", printed, method=method)
             for k, printed in zip(tables.TOPS, paper, strict=True)
         ]
-        lines.append([method, *found, seconds([row for row in rows if row["method"] == method])])
-    return tables.markdown(["precision@", *map(str, tables.TOPS), "seconds"], lines)
-
-
-def seconds(rows: list[Row]) -> str:
-    """How long it took from the table to a fitted model, and on how many threads; old rows know of the fit alone."""
-    took = [row["seconds"] + (row.get("prepare") or 0.0) for row in rows]
-    among = ", ".join(sorted({str(row["threads"]) for row in rows}, key=int))
-    return f"{sum(took) / len(took):.1f} ({among})" if took else tables.NOTHING
+        lines.append([method, *found])
+    return tables.markdown(["precision@", *map(str, tables.TOPS)], lines)
 
 
 if __name__ == "__main__":
