@@ -7,6 +7,7 @@ from sklearn.linear_model import Ridge
 
 import rather
 from rather import EASE, Comparisons, InputError, Popularity, RP3beta
+from rather.models.lists import best_scores
 
 KINDS = (EASE, RP3beta)
 
@@ -88,6 +89,21 @@ def test_scores_are_clicks_times_weights(kind):
     best = model.recommend(users, k=3)
     assert best["item"].tolist() == items[np.argsort(-found, axis=1, kind="stable")[:, :3]].ravel().tolist()
     assert (model.fold_in([]).score(items) == model.everyone()).all()
+
+
+def test_lists_are_the_scores_in_order():
+    """However long, with exclusions and many ties: the highest first, of equal ones the first item."""
+    rng = np.random.default_rng(0)
+    score, items = rng.integers(0, 4, (50, 9)).astype(np.float32), np.arange(0, 27, 3, dtype=np.int32)
+    gone = [rng.choice(27, rng.integers(0, 9), replace=False).astype(np.int32) for _ in score]
+    excluded = np.cumsum([0, *map(len, gone)]), np.concatenate(gone)
+    for k in range(1, 10):
+        query, item, value, place = best_scores(score, k, excluded, items, 1)
+        for row, out in enumerate(gone):
+            order = [j for j in np.argsort(-score[row], kind="stable") if items[j] not in out][:k]
+            mine = query == row
+            assert item[mine].tolist() == items[order].tolist() and (value[mine] == score[row, order]).all()
+            assert place[mine].tolist() == list(range(1, len(order) + 1))
 
 
 def test_popularity_counts():
