@@ -176,7 +176,7 @@ TUNED: dict[str, dict[str, Any]] = {  # what benchmarks/peers.py --tune found on
     "EASE": {},  # its defaults
     "irspack SLIM": {"alpha": 0.02, "l1_ratio": 0.003},
     "irspack iALS": {"n_components": 256, "alpha0": 0.6, "reg": 0.006, "nu": 1.0},
-    "implicit ALS": {"factors": 256, "regularization": 100.0, "alpha": 10.0, "iterations": 30},
+    "implicit ALS": {"factors": 256, "regularization": 50.0, "alpha": 3.0, "iterations": 30},
     "implicit BPR": {"learning_rate": 0.003, "regularization": 0.003, "iterations": 100},
     "lightfm WARP": {"epochs": 30, "learning_rate": 0.02, "max_sampled": 50},
 }
