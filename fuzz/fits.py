@@ -29,6 +29,9 @@ NEEDS = {
     "CofiRank": ("ratings",),
     "LCR": ("ratings",),
     "RobiRank": ("clicks",),
+    "Popularity": ("clicks",),
+    "RP3beta": ("clicks",),
+    "EASE": ("clicks",),
 }
 WORST = 1.01
 RESOLVED = 1e-11  # of the loss of no model: where margins fall short by 3e-6, single precision sees no better ones

@@ -10,7 +10,10 @@ import numpy as np
 from rather import ESTIMATORS, Comparisons
 from rather.testing import small_data
 
-SEES = {"ItemMean": "ratings", "Differences": "ratings", "CofiRank": "ratings", "LCR": "ratings", "RobiRank": "clicks"}
+SEES = {
+    **dict.fromkeys(("ItemMean", "Differences", "CofiRank", "LCR"), "ratings"),
+    **dict.fromkeys(("RobiRank", "Popularity", "RP3beta", "EASE"), "clicks"),
+}
 SMALL = {"rank": 3, "max_iter": 3, "anchors": 2, "n_threads": 1}
 
 

@@ -1,4 +1,4 @@
-"""Other people's packages on clicks, from the same table as ours and judged like ours.
+"""Other people's methods on clicks, ours and from their packages, from the same table as ours and judged like ours.
 
 Each is a function from a table of user and item, a seed and a number of threads to (seconds to prepare, seconds to fit,
 a model): preparing begins with the table, codes of the ids included. Where a package is not installed, ``there`` says
@@ -35,7 +35,7 @@ def there(package: str) -> bool:
 
 def runnable(names: Sequence[str]) -> list[str]:
     """Those methods whose package is here; a method's first word names it, ours begin with anything else."""
-    packages = ("implicit", "lightfm", "evalica", "choix")
+    packages = ("implicit", "irspack", "lightfm", "evalica", "choix")
     return [name for name in names if (first := name.split()[0]) not in packages or there(first)]
 
 
@@ -70,17 +70,69 @@ def implicit(kind: str, **settings: Any) -> Fit:
     def run(train: Any, seed: int, n_threads: int) -> Timed:
         from implicit.cpu.als import AlternatingLeastSquares
         from implicit.cpu.bpr import BayesianPersonalizedRanking
+        from threadpoolctl import threadpool_limits
 
         method = {"als": AlternatingLeastSquares, "bpr": BayesianPersonalizedRanking}[kind]
 
         def fit(prepared: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
             users, items, clicks = prepared
-            model = method(num_threads=n_threads, random_state=seed, **settings)
-            model.fit(clicks, show_progress=False)
+            with threadpool_limits(1, "blas"):  # as implicit asks for
+                model = method(num_threads=n_threads, random_state=seed, **settings)
+                model.fit(clicks, show_progress=False)
             return users, items, model
 
         prepare, took, (users, items, model) = timed(lambda: matrix(train), fit)
         return prepare, took, judged(train, users, items, model.user_factors, model.item_factors)
+
+    return run
+
+
+def irspack_ials(epochs: int = 16, **settings: Any) -> Fit:
+    """irspack's least squares, with unseen items of weight alpha0 and ridges that grow with counts^nu.
+
+    As in Rendle, Krichene, Zhang, Koren: Revisiting the Performance of iALS on Item Recommendation Benchmarks. 2021.
+    """
+
+    def run(train: Any, seed: int, n_threads: int) -> Timed:
+        from irspack import IALSRecommender
+
+        def fit(prepared: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+            users, items, clicks = prepared
+            model = IALSRecommender(clicks, random_seed=seed, n_threads=n_threads, nu_star=1.0, **settings)
+            model.start_learning()
+            for _ in range(epochs):
+                model.run_epoch()
+            return users, items, model
+
+        prepare, took, (users, items, model) = timed(lambda: matrix(train), fit)
+        return prepare, took, judged(train, users, items, model.get_user_embedding(), model.get_item_embedding())
+
+    return run
+
+
+def irspack_slim(**settings: Any) -> Fit:
+    """irspack's SLIM: an elastic net of every item on all others, by coordinate descent (Ning and Karypis 2011)."""
+
+    def run(train: Any, seed: int, n_threads: int) -> Timed:
+        from irspack import SLIMRecommender
+
+        def fit(prepared: tuple[Any, Any, Any]) -> Any:
+            return SLIMRecommender(prepared[2], n_threads=n_threads, **settings).learn()
+
+        prepare, took, model = timed(lambda: matrix(train), fit)
+        return prepare, took, rather.RP3beta().set_weights(rather.Comparisons.from_clicks(train, unseen=1), model.W)
+
+    return run
+
+
+def ours(kind: type[Any], **settings: Any) -> Fit:
+    """A rival that is an estimator of ours; it does not look at unseen items, of which one is drawn all the same."""
+
+    def run(train: Any, seed: int, n_threads: int) -> Timed:
+        return timed(
+            lambda: rather.Comparisons.from_clicks(train, unseen=1, seed=seed),
+            lambda data: kind(n_threads=n_threads, **settings).fit(data),
+        )
 
     return run
 
@@ -103,17 +155,28 @@ def lightfm(epochs: int, **settings: Any) -> Fit:
 
 
 FAMILIES: dict[str, Callable[..., Fit]] = {
-    "implicit ALS": lambda **settings: implicit("als", factors=64, **settings),
+    "Popularity": lambda **settings: ours(rather.Popularity, **settings),
+    "RP3beta": lambda **settings: ours(rather.RP3beta, **settings),
+    "EASE": lambda **settings: ours(rather.EASE, **settings),
+    "irspack SLIM": lambda **settings: irspack_slim(**settings),
+    "irspack iALS": lambda **settings: irspack_ials(**settings),
+    "implicit ALS": lambda **settings: implicit("als", **settings),
     "implicit BPR": lambda **settings: implicit("bpr", factors=100, **settings),
     "lightfm WARP": lambda **settings: lightfm(loss="warp", no_components=64, **settings),
 }
 PLAIN: dict[str, dict[str, Any]] = {
-    "implicit ALS": {"regularization": 10.0, "alpha": 1.0},
+    "Popularity": {},
+    "EASE": {"balance": 0.0},  # as in its paper; the ridge that is best with it
+    "implicit ALS": {"factors": 64, "regularization": 10.0, "alpha": 1.0},
     "implicit BPR": {},
     "lightfm WARP": {"epochs": 30},
 }
 TUNED: dict[str, dict[str, Any]] = {  # what benchmarks/peers.py --tune found on held-out training clicks
-    "implicit ALS": {"regularization": 30.0, "alpha": 3.0},
+    "RP3beta": {},  # its defaults
+    "EASE": {},  # its defaults
+    "irspack SLIM": {"alpha": 0.02, "l1_ratio": 0.003},
+    "irspack iALS": {"n_components": 256, "alpha0": 0.6, "reg": 0.006, "nu": 1.0},
+    "implicit ALS": {"factors": 256, "regularization": 50.0, "alpha": 3.0, "iterations": 30},
     "implicit BPR": {"learning_rate": 0.003, "regularization": 0.003, "iterations": 100},
     "lightfm WARP": {"epochs": 30, "learning_rate": 0.02, "max_sampled": 50},
 }

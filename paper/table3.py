@@ -7,18 +7,18 @@ Who rated what counts as a click; a tenth of every user's clicks is held out. On
 published configuration (github.com/dhpark22/collranking), 1000 whatever C is, ``scaled C=`` the same with C / 5, so
 that it grows as the loss does. ``AltSVM`` is our default for clicks, each against unseen items, and ``AltSVM-logistic,
 tuned`` what did best on held-out training clicks: the logistic loss, 2,000 unseen items, rank 160, item_power 1/4. The
-others, RobiRank and BPR have rank 100. implicit's methods run where it is installed, with plain settings and
-with those of a small grid that did best on held-out training clicks.
+others, RobiRank and BPR have rank 100. What people would use today stands below: Popularity, RP3beta and EASE, which
+are ours, and methods of irspack and implicit, which run where these are installed. Their settings, marked tuned or
+the defaults of ours, are those of a grid (``--tune`` of ``benchmarks/peers.py``) that did best by precision@10 on a
+tenth of the training clicks of seed 0; ``EASE, balance 0`` is its paper's, which does not weigh users. What each takes,
+side by side: ``benchmarks/peers.py clicks``.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as implicit asks for; before numpy is loaded
 
 import others
 import smoke
@@ -80,6 +80,12 @@ METHODS: dict[str, Fit] = {
     ),
     "RobiRank": unseen(lambda seed: rather.RobiRank(rank=RANK, seed=seed), number=1),
     "BPR": unseen(lambda seed: rather.BPR(rank=RANK, seed=seed), number=1),
+    "Popularity": other("Popularity", others.PLAIN),
+    "RP3beta": other("RP3beta", others.TUNED),
+    "EASE": other("EASE", others.TUNED),
+    "EASE, balance 0": other("EASE", others.PLAIN),
+    "irspack SLIM, tuned": other("irspack SLIM", others.TUNED),
+    "irspack iALS, tuned": other("irspack iALS", others.TUNED),
     "implicit ALS": other("implicit ALS", others.PLAIN),
     "implicit ALS, tuned": other("implicit ALS", others.TUNED),
     "implicit BPR": other("implicit BPR", others.PLAIN),

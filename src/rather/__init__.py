@@ -27,10 +27,13 @@ from .models.unknown import UnknownWarning
 from .rivals.bpr import BPR
 from .rivals.cofirank import CofiRank
 from .rivals.differences import Differences
+from .rivals.ease import EASE
 from .rivals.global_ranking import Global
 from .rivals.item_mean import ItemMean
 from .rivals.lcr import LCR
+from .rivals.popularity import Popularity
 from .rivals.robirank import RobiRank
+from .rivals.rp3beta import RP3beta
 from .rivals.sgd import SGD
 from .solving.certificate import Certificate
 
@@ -38,6 +41,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BPR",
+    "EASE",
     "ESTIMATORS",
     "LCR",
     "SGD",
@@ -57,7 +61,9 @@ __all__ = [
     "Model",
     "NotFittedError",
     "Person",
+    "Popularity",
     "Question",
+    "RP3beta",
     "RobiRank",
     "Scores",
     "Settled",

@@ -12,15 +12,21 @@ from .models.files import load_model
 from .rivals.bpr import BPR
 from .rivals.cofirank import CofiRank
 from .rivals.differences import Differences
+from .rivals.ease import EASE
 from .rivals.global_ranking import Global
 from .rivals.item_mean import ItemMean
 from .rivals.lcr import LCR
+from .rivals.popularity import Popularity
 from .rivals.robirank import RobiRank
+from .rivals.rp3beta import RP3beta
 from .rivals.sgd import SGD
 
 ESTIMATORS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (AltSVM, Convex, Global, ItemMean, BPR, SGD, Differences, CofiRank, LCR, RobiRank)
-}
+    kind.__name__: kind
+    for kind in (
+        AltSVM, Convex, Global, ItemMean, BPR, SGD, Differences, CofiRank, LCR, RobiRank, Popularity, RP3beta, EASE,
+    )
+}  # fmt: skip
 
 
 def load(path: str | Path, *kinds: type[Estimator]) -> Any:

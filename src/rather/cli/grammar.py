@@ -188,7 +188,7 @@ def _fit(parser: Parser) -> None:
         "--model",
         default="AltSVM",
         choices=tuple(ESTIMATORS),
-        help="(AltSVM); ItemMean, Differences, CofiRank, LCR need ratings, RobiRank clicks",
+        help="(AltSVM); ItemMean, Differences, CofiRank, LCR need ratings, RobiRank, Popularity, RP3beta, EASE clicks",
     )
     model.add_argument(
         "--rank",

@@ -14,19 +14,22 @@ from .exclusions import Rows
 def best_scores(score: Any, k: int, excluded: Rows | None, items: Codes, n_threads: int) -> tuple[Any, ...]:
     """(query, item, score, rank) of the k best of each row of scores, flat; columns stand for ``items``."""
     n_rows, n = score.shape
-    flat = np.array(score, np.float32).reshape(-1)
+    score = np.array(score, np.float32)
     if excluded is not None:
         start, gone = excluded
         column = np.full(int(max(items.max(initial=0), gone.max(initial=0))) + 1, -1, np.int64)
         column[items] = np.arange(n)
         row, at = np.repeat(np.arange(n_rows), np.diff(start)), column[gone]
-        flat[(row * n + at)[at >= 0]] = -np.inf
-    order = np.empty(len(flat), np.int64)
-    core.order_rows(np.arange(n_rows + 1, dtype=np.int64) * n, flat, order, n_threads)
-    top = order.reshape(n_rows, n)[:, :k]
-    query, place = np.nonzero(flat[top] > -np.inf)
-    found = top[query, place]
-    return query, items[found % max(n, 1)], flat[found], place + 1
+        score[row[at >= 0], at[at >= 0]] = -np.inf
+    # What is below a row's k-th best need not be put in order; what ties with it must.
+    least = np.partition(score, n - k, axis=1)[:, n - k, None] if k < n else -np.inf
+    query, at = np.nonzero((score >= least) & (score > -np.inf))
+    value, start = score[query, at], np.searchsorted(query, np.arange(n_rows + 1))
+    order = np.empty(len(value), np.int64)
+    core.order_rows(start, value, order, n_threads)
+    place = np.arange(len(value)) - start[query]
+    found, place = order[place < k], place[place < k]
+    return query[found], items[at[found]], value[found], place + 1
 
 
 def best_of_all(scores: FloatArray, n: int, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..errors import InputError
 from ..native import core
+from .clicks import require_clicks
 from .stochastic import Stochastic, click_rows
 
 
@@ -91,12 +91,7 @@ class RobiRank(Stochastic):
         self._store_params(locals())
 
     def _begin(self, comparisons: Comparisons) -> Callable[[], float]:
-        clicks = comparisons.clicks
-        if clicks is None:
-            raise InputError(
-                "RobiRank needs clicks behind the comparisons, and these have none; make them with "
-                "Comparisons.from_clicks, or fit AltSVM, BPR or SGD, which take any comparisons"
-            )
+        clicks = require_clicks(comparisons, "RobiRank")
         self._start(comparisons, bias=False)
         rows, n = click_rows(clicks, comparisons), len(clicks.user)
         users = np.bincount(clicks.user, minlength=comparisons.n_users) * (self.reg / n)

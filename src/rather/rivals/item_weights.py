@@ -1,0 +1,228 @@
+"""Scores by weights between items: what someone clicked, times what a click on each says of all the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from ..data.comparisons import Comparisons
+from ..data.ids import Codes, Vocabulary, read_only
+from ..data.rows import row_starts
+from ..errors import InputError, number
+from ..models.estimator import Estimator
+from ..models.exclusions import Rows, select
+from ..models.factors import LARGEST
+from ..models.lists import best_scores
+from ..models.model import BLOCK
+from ..models.state import of_one_moment
+from ..native import FloatArray, threads
+from .clicks import Clicker, clicks_of_one, clicks_of_people, require_clicks
+
+Weights = Any  # (n_items, n_items) of float32: an array, or a sparse matrix of rows
+
+
+class ItemWeights(Estimator):
+    """Personal scores s_ij = sum of w_kj over the items k that user i clicked.
+
+    A kind says in ``_between`` what the weights are. Who clicked nothing is ranked like everyone: by the mean of all
+    users' scores.
+
+    Attributes
+    ----------
+    item_weights_ : array or sparse matrix of shape (n_items, n_items)
+        Row k is what a click on item k adds to the scores; its diagonal is 0.
+    """
+
+    UNKNOWN_USER = "use fold_in(...) to add a person from their clicks"
+
+    W_: Weights
+    _mean: FloatArray  # of all users' scores
+
+    def _check(self) -> None:
+        """Refuse parameters that are out of their range."""
+        raise NotImplementedError
+
+    def _between(self, X: Any) -> Weights:
+        """The weights, from clicks as a sparse matrix of ones, a row for each user."""
+        raise NotImplementedError
+
+    def _fit(self, comparisons: Comparisons) -> bool:
+        self._check()
+        number("seed", self.seed, at_least=0, at_most=2**63 - 1, integer=True)
+        threads(self.n_threads)
+        require_clicks(comparisons, type(self).__name__)
+        self._set_data(comparisons)
+        self._set_weights(self._between(self._clicks(np.arange(comparisons.n_users, dtype=np.int32))))
+        return True
+
+    def set_weights(self, comparisons: Comparisons, item_weights: Any) -> Any:
+        """Take these weights between the items of comparisons, in the order of their ids: what a ``fit`` ends in.
+
+        Returns the model, which is then fitted.
+        """
+        require_clicks(comparisons, type(self).__name__)
+        n, sparse = comparisons.n_items, scipy.sparse.issparse(item_weights)
+        W = scipy.sparse.csr_matrix(item_weights, dtype=np.float32) if sparse else np.array(item_weights, np.float32)
+        if W.shape != (n, n):
+            raise InputError(f"item_weights has shape {W.shape}; for these comparisons it must be {(n, n)}")
+        work = self._unfitted()
+        work._set_data(comparisons)
+        work._set_weights(W)
+        self._adopt(work.__dict__)
+        return self
+
+    def _set_weights(self, W: Weights) -> None:
+        if not (np.abs(W.data if scipy.sparse.issparse(W) else W) < LARGEST).all():
+            raise InputError(f"the weights between items are not all finite and below {LARGEST:g}, as they must be")
+        self.W_ = W
+        share = np.bincount(self.seen_[1], minlength=len(self.items_)).astype(np.float32) / np.float32(len(self.users_))
+        self._mean = _product(scipy.sparse.csr_matrix(share), W)[0]
+
+    @property
+    def item_weights_(self) -> Weights:
+        W = self._frozen().W_
+        return W.copy() if scipy.sparse.issparse(W) else read_only(W)
+
+    # -- what a model says --------------------------------------------------------------------------------------
+
+    def _clicks(self, u: Codes) -> Any:
+        """What some users clicked, as a sparse matrix of ones."""
+        start, item = select(self.seen_, u)
+        return scipy.sparse.csr_matrix((np.ones(len(item), np.float32), item, start), (len(u), len(self.items_)))
+
+    def _rows(self, u: Codes) -> FloatArray:
+        """All scores of some users. A row's numbers do not depend on what other rows are asked for."""
+        X = self._clicks(u)
+        scores = _product(X, self.W_)
+        scores[np.diff(X.indptr) == 0] = self._mean
+        return scores
+
+    def score_codes(self, u: Codes, j: Codes) -> FloatArray:
+        who, at = np.unique(u, return_inverse=True)
+        order = np.argsort(at, kind="stable")
+        first, size = np.searchsorted(at[order], np.arange(len(who) + 1)), _block(len(self.items_))
+        out = np.empty(len(u), np.float32)
+        for begin in range(0, len(who), size):
+            end = min(begin + size, len(who))
+            asked = order[first[begin] : first[end]]
+            out[asked] = self._rows(who[begin:end].astype(np.int32))[at[asked] - begin, j[asked]]
+        return out
+
+    @of_one_moment
+    def everyone(self) -> FloatArray:
+        """The mean of all users' scores."""
+        self._require_fit()
+        return self._mean.copy()
+
+    def _best(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
+        parts, size = [], _block(len(self.items_))
+        for begin in range(0, max(len(u), 1), size):
+            rows = u[begin : begin + size]
+            gone = None if excluded is None else select(excluded, np.arange(begin, begin + len(rows), dtype=np.int32))
+            query, *rest = best_scores(self._rows(rows)[:, items], k, gone, items, threads(self.n_threads))
+            parts.append((query + begin, *rest))
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+    # -- newcomers ----------------------------------------------------------------------------------------------
+
+    @of_one_moment
+    def fold_in(self, answers: Any, features: Any = None, asked: bool = False) -> Clicker:
+        """A newcomer from what they clicked, without fitting again: the same scores as a user with these clicks has.
+
+        ``answers`` are items, or a table of them. Of pairs (winner, loser), of tables of these and of
+        :class:`Comparisons` that are none of clicks, the winners count as clicked; a tie says nothing. No answers give
+        everybody's ranking. Whether the newcomer was ``asked`` makes no difference.
+        """
+        self._require_fit()
+        self._refuse_features(features)
+        given, said = clicks_of_one(answers, self.names_)
+        codes = np.unique(self._item_codes(given)) if len(given) else np.empty(0, np.int32)
+        rows = np.array([0, len(codes)], np.int64), codes
+        return Clicker(self._of_newcomers(Clicker.VOCABULARY, rows), said)
+
+    @of_one_moment
+    def fold_in_many(self, answers: Any, features: Any = None) -> Any:
+        """Many newcomers at once: a model of these people alone, over the same items, without fitting again.
+
+        ``answers`` are a table of user and item, a row for each click; or as in :meth:`fold_in`.
+        """
+        self._require_fit()
+        self._refuse_features(features)
+        said, clicks = clicks_of_people(answers, self.names_)
+        n = len(self.items_)
+        both = np.unique(clicks.user.astype(np.int64) * n + self._item_codes(said.items[clicks.item]))
+        rows = row_starts(both // n, said.n_users), (both % n).astype(np.int32)
+        own = {"frame_kind_": said.frame_kind, "names_": {**self.names_, **said.names}}
+        return self._of_newcomers(said.user_vocabulary, rows, **own)
+
+    def _of_newcomers(self, people: Vocabulary, rows: Rows, **own: Any) -> Any:
+        """The model with other users, who clicked these."""
+        made = object.__new__(type(self))
+        state = {"user_vocabulary_": people, "seen_": rows, "_are_newcomers": True, **own}
+        now = {name: value for name, value in self.__dict__.items() if name != "_moment"}
+        made.__dict__ = {**now, **state, "_state_names": now.get("_state_names", frozenset()) | frozenset(state)}
+        return made
+
+    def _refuse_features(self, features: Any) -> None:
+        if features is not None:
+            self._check_features("features are")
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def _tensors(self) -> dict[str, Any]:
+        W = self.W_
+        if not scipy.sparse.issparse(W):
+            return {"weights": W, "mean": self._mean}
+        start, item = W.indptr.astype(np.int64), W.indices.astype(np.int32)
+        return {"weights": W.data, "weights_start": start, "weights_item": item, "mean": self._mean}
+
+    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
+        W, mean, n = tensors["weights"], tensors["mean"], len(self.items_)
+        sound = W.dtype == mean.dtype == np.float32 and mean.shape == (n,)
+        sound = sound and all((np.abs(a) < LARGEST).all() for a in (W, mean))
+        if sound and "weights_start" in tensors:
+            start, item = tensors["weights_start"], tensors["weights_item"]
+            sound = (
+                start.dtype == np.int64
+                and item.dtype == np.int32
+                and start.shape == (n + 1,)
+                and W.ndim == 1
+                and W.shape == item.shape
+                and start[0] == start.min() == 0
+                and start[-1] == len(item)
+                and bool((np.diff(start) >= 0).all())
+                and (not len(item) or (item.min() >= 0 and item.max() < n))
+            )
+            W = scipy.sparse.csr_matrix((W, item, start), (n, n)) if sound else W
+        self.W_, self._mean = W, mean
+        return sound and W.shape == (n, n) and super()._restore(tensors, about)
+
+
+def co_clicks(X: Any, weight: Any) -> Iterator[tuple[slice, Any]]:
+    """Blocks of rows of X' diag(weight) X, sparse: how many clicked both of two items, users weighing so much."""
+    columns, n = X.T.tocsr().astype(np.float64), X.shape[1]
+    weighted, size = scipy.sparse.diags(weight) @ X, _block(n)
+    for begin in range(0, n, size):
+        rows = slice(begin, min(begin + size, n))
+        yield rows, columns[rows] @ weighted
+
+
+def user_weights(X: Any, power: float) -> Any:
+    """(a user's clicks)^-power, scaled so that a click weighs 1 on average."""
+    clicks = np.diff(X.indptr)
+    weight = np.maximum(clicks, 1.0) ** -power
+    return weight * (clicks.sum() / max(weight @ clicks, np.finfo(float).tiny))
+
+
+def _product(X: Any, W: Weights) -> FloatArray:
+    """X W, each row summed in the order of its clicks."""
+    found = X @ W
+    return np.asarray(found.toarray() if scipy.sparse.issparse(found) else found, np.float32)
+
+
+def _block(n: int) -> int:
+    """How many rows of n numbers are held at a time."""
+    return max(1, BLOCK // max(n, 1))
