@@ -11,5 +11,6 @@ void bind_passes(nanobind::module_& m);   // products with the entries, their sp
 void bind_lists(nanobind::module_& m);    // losses of whole lists, and least squares
 void bind_mixed(nanobind::module_& m);    // how people answer, given the items
 void bind_serve(nanobind::module_& m);    // scores and orders of a fitted model
+void bind_together(nanobind::module_& m); // what was clicked together with what
 
 }  // namespace rather
