@@ -135,8 +135,8 @@ def _inverse(A: FloatArray) -> FloatArray:
     factor, failed = lapack.spotrf(A.T, lower=0, clean=0, overwrite_a=1)
     if failed:
         raise InputError("the item-item weights have no solution in single precision; a larger ridge has one")
-    P, _ = lapack.spotri(factor, lower=0, overwrite_c=1)
-    P = P.T  # rows again: what was computed is below the diagonal
+    inverse, _ = lapack.spotri(factor, lower=0, overwrite_c=1)
+    P: FloatArray = inverse.T  # rows again: what was computed is below the diagonal
     for first in range(0, len(P), BLOCK):
         last = min(first + BLOCK, len(P))
         P[first:last, last:] = P[last:, first:last].T
