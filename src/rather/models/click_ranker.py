@@ -47,7 +47,7 @@ class ClickRanker(Estimator):
     Parameters
     ----------
     rank : int, optional
-        Length of the vectors of the low-rank part; None: 64, as for :class:`AltSVM`.
+        Length of the vectors of the low-rank part; None: 100, as for :class:`AltSVM`.
     ridge : float
         Of the item-item weights, times the scale of the data, trace(A) / sqrt(number of clicks).
     mix : float
