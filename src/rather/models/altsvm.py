@@ -52,9 +52,9 @@ class AltSVM(LowRank):
     Parameters
     ----------
     rank : int, None or "auto"
-        Length of the vectors. None: 64 (of clicks against unseen items 100), or as many as there are users or items;
-        of votes less, where that does better on held-out answers. "auto" grows it along the leading singular pairs of the gradient until a certificate says
-        that no more rank helps; it goes with the solver "newton". The rank reached is ``rank_``.
+        Length of the vectors. None: 64 (100 of clicks against unseen items), or as many as there are users or items; of
+        votes less, where that does better on held-out answers. "auto" grows it along the leading singular pairs of the
+        gradient until a certificate says that no more helps; it goes with "newton". The rank reached is ``rank_``.
     reg : float, None or "cv"
         A number is used as it is. Else it is a factor times the scale of the data, the geometric mean of the typical
         norms of the rows and the columns of the gradient at zero. "cv": a factor chosen on held-out training data

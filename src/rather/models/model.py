@@ -78,8 +78,7 @@ class Model(Stateful):
 
     def _score_block(self, u: Codes, items: Codes) -> FloatArray:
         """Scores of some items (columns) for some users (rows): those of ``score_codes``."""
-        score = self.score_codes(np.repeat(u, len(items)), np.tile(items, len(u)))
-        return score.reshape(len(u), len(items))
+        return self.score_codes(np.repeat(u, len(items)), np.tile(items, len(u))).reshape(len(u), len(items))
 
     def _in_blocks(self, u: Codes, width: int | None = None) -> Iterator[tuple[slice, Codes]]:
         """Users cut so that a block of their scores of all items (or of so many) is not large; at least one block."""
