@@ -55,4 +55,5 @@ NB_MODULE(RATHER_MODULE, m) {
   bind_lists(m);
   bind_mixed(m);
   bind_serve(m);
+  bind_together(m);
 }

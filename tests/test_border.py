@@ -161,6 +161,14 @@ def calls():
         "score_pairs": {"A": U, "left": left, "B": V, "right": right, "out": floats(3), "n_threads": 1},
         "best_items": {"A": U, "query": whole(0, N_USERS - 1), "B": V, "k": 3, **gone, **best, "n_threads": 1},
         "order_rows": {"start": start, "key": floats(20), "order": places(20), "n_threads": 1},
+        "clicked_together": {
+            "row": whole(0, 1, 3, kind=np.int64), "user": whole(0, 1, 3), "start": clicks()["start"],
+            "item": clicks()["item"], "weight": weight, "n_items": N_ITEMS, "out": floats(2 * N_ITEMS), "n_threads": 1,
+        },
+        "sum_rows": {
+            "start": whole(0, 1, 3, kind=np.int64), "code": whole(0, 3, 2), "B": floats(8), "width": 2,
+            "out": floats(4), "n_threads": 1,
+        },
         "count_ordered": {
             "start": start, "value": r.rating, "key": floats(20), "min_gap": 0.0, "ordered": places(4),
             "total": places(4), "n_threads": 1,
@@ -179,7 +187,7 @@ INPUTS = {  # where arguments of these names are read only
     "robirank_pass": {"order"}, "scores": {"U", "V"}, "item_products": {"U"}, "user_products": {"V"},
     "scaled": {"c", "left", "right"}, "evaluate_lists": {"m"}, "bundle_users": {"V"}, "bundle_items": {"U"},
     "regress_users": {"V"}, "regress_items": {"U"}, "score_pairs": {"left", "right"}, "mixed_pass": {"V"},
-    "tied_item_step": {"U"}, "Prior.means": {"C"},
+    "tied_item_step": {"U"}, "Prior.means": {"C"}, "clicked_together": {"item"},
 }  # fmt: skip
 ANY_LENGTH = {("robirank_pass", "order"), ("principal", "F")}  # any users may have their turn; rows of any kind
 MORE_IS_FINE = {  # more rows, or places, than the codes ask for

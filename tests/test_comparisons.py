@@ -249,7 +249,8 @@ def test_clicks_against_unseen_items():
     everything = Comparisons.from_clicks(CLICKS, unseen=100)
     expected = {("a", w, x): 1 for w in (1, 2) for x in (3, 4)} | {("b", w, x): 1 for w in (3, 4) for x in (1, 2)}
     assert triples(everything) == expected and len(everything) == 8
-    assert len(Comparisons.from_clicks(CLICKS)) == 4  # a quarter of four items
+    ten = {"user": ["a"] * 2 + ["b"] * 8, "item": list(range(10))}
+    assert len(Comparisons.from_clicks(ten)) == 2 * 4 + 8 * 2  # two fifths of ten items, or all there are
 
 
 def test_unseen_items_are_drawn_by_popularity():

@@ -17,10 +17,12 @@ from .judging.mean import Mean
 from .judging.metrics import ndcg, pairwise_accuracy, precision
 from .judging.scoring import Scores
 from .models.altsvm import AltSVM
+from .models.click_ranker import ClickRanker
 from .models.convex import Convex
 from .models.estimator import Estimator
 from .models.factors import FactorModel
 from .models.model import Model
+from .models.newcomer import Newcomer
 from .models.person import Person
 from .models.tensors import UncheckedWarning
 from .models.unknown import UnknownWarning
@@ -47,6 +49,7 @@ __all__ = [
     "SGD",
     "AltSVM",
     "Certificate",
+    "ClickRanker",
     "CofiRank",
     "Comparisons",
     "Convex",
@@ -59,6 +62,7 @@ __all__ = [
     "ItemMean",
     "Mean",
     "Model",
+    "Newcomer",
     "NotFittedError",
     "Person",
     "Popularity",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .models.altsvm import AltSVM
+from .models.click_ranker import ClickRanker
 from .models.convex import Convex
 from .models.estimator import Estimator
 from .models.files import load_model
@@ -24,7 +25,8 @@ from .rivals.sgd import SGD
 ESTIMATORS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        AltSVM, Convex, Global, ItemMean, BPR, SGD, Differences, CofiRank, LCR, RobiRank, Popularity, RP3beta, EASE,
+        AltSVM, ClickRanker, Convex, Global, ItemMean, BPR, SGD, Differences, CofiRank, LCR, RobiRank, Popularity, RP3beta,
+        EASE,
     )
 }  # fmt: skip
 

@@ -232,7 +232,7 @@ def _fit(parser: Parser) -> None:
 
 def _add_settings(parser: Parser) -> None:
     parser.add_argument("--keep", choices=("all", "largest-gap"), help="which pairs of ratings to use (all)")
-    parser.add_argument("--unseen", type=int, metavar="N", help="items to compare clicks with (1/4, at most 1000)")
+    parser.add_argument("--unseen", type=int, metavar="N", help="items to compare clicks with (2/5, at most 1500)")
     parser.add_argument("--per-user", type=int, metavar="N", help="or: pairs to draw of a click and another item")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
 

@@ -220,7 +220,7 @@ class Comparisons(WithFeatures):
             Of the draws.
         unseen : int, optional
             Every clicked item is compared with as many items that the user did not click, popular ones drawn more
-            often; None: a quarter of all items, at most 1000. These comparisons are never stored one by one.
+            often; None: two fifths of all items, at most 1500. These comparisons are never stored one by one.
         more : bool
             As in :meth:`from_ratings`.
         """

@@ -50,6 +50,7 @@ class Source(ABC):
     bias_factor: float = 2.0  # on that of the biases' ridge
     chooses = False  # whether they are only what is usual, and held-out answers choose
     tol: float = 3e-4  # of AltSVM
+    rank: int = 64  # of AltSVM; of votes at most
     exposes = True  # whether which items people met may say more than the comparisons themselves
 
     def __init__(self, n_users: int, n_items: int) -> None:

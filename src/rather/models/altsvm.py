@@ -28,7 +28,7 @@ from .lowrank import LowRank
 from .parameters import MOST_RANK, check_fit_params, check_rank
 from .rounds import run_rounds
 from .strengths import kept, settled
-from .tuning import RANK, Choice, choose
+from .tuning import Choice, choose
 from .update import updated
 
 SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
@@ -52,15 +52,15 @@ class AltSVM(LowRank):
     Parameters
     ----------
     rank : int, None or "auto"
-        Length of the vectors. None: 64, or as many as there are users or items; of votes less, where that does better
-        on held-out answers. "auto" grows it along the leading singular pairs of the gradient until a certificate says
-        that no more rank helps; it goes with the solver "newton". The rank reached is ``rank_``.
+        Length of the vectors. None: 64 (100 of clicks against unseen items), or as many as there are users or items; of
+        votes less, where that does better on held-out answers. "auto" grows it along the leading singular pairs of the
+        gradient until a certificate says that no more helps; it goes with "newton". The rank reached is ``rank_``.
     reg : float, None or "cv"
         A number is used as it is. Else it is a factor times the scale of the data, the geometric mean of the typical
         norms of the rows and the columns of the gradient at zero. "cv": a factor chosen on held-out training data
         (ratings and clicks held out by item); of votes together with the biases' ridge if ``bias`` is True and with the
         rank if ``rank`` is None. None: "cv" for votes, and for up to 30,000 ratings or places in rankings that imply
-        up to a million comparisons; of more the factor is 1.7, of clicks about 1.4. The value used is ``reg_``. The
+        up to a million comparisons; of more the factor is 1.7, of clicks about 1.3. The value used is ``reg_``. The
         choice costs up to ten fits; from a million votes on it is made on a tenth of the users and costs half a fit.
     loss : {"squared_hinge", "hinge", "logistic"}
         max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
@@ -279,7 +279,7 @@ class AltSVM(LowRank):
         """What held-out answers choose, where ``reg`` asks for it or leaves it to the source."""
         if self.reg != "cv" and (self.reg is not None or not comparisons.source.chooses):
             return None
-        most = RANK if self._rank in (None, "auto") else int(self._rank)
+        most = comparisons.source.rank if self._rank in (None, "auto") else int(self._rank)
         if self._rank is None and self._goes_on():
             most = int(self._last.rank_)
         found = choose(self, comparisons, most, fixed_rank=self._rank is not None or self._goes_on())
@@ -299,7 +299,7 @@ class AltSVM(LowRank):
             return saved.rank
         if self._goes_on():
             return int(self._last.rank_)
-        most = FIRST_RANK if self._rank == "auto" else RANK if chosen is None else chosen.rank
+        most = FIRST_RANK if self._rank == "auto" else comparisons.source.rank if chosen is None else chosen.rank
         return min(most, comparisons.n_users, comparisons.n_items)
 
     def _run(

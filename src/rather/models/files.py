@@ -28,8 +28,6 @@ NOT_SAVED = {"callback", "checkpoint"}  # a file must not decide what a later fi
 
 def save_model(model: Any, path: str | Path, comparisons: bool = False) -> None:
     """Write a fitted model; see :meth:`Model.save`."""
-    fitted = {**model.get_params(), **model.__dict__.get("_fitted_with", {})}  # whatever set_params said since
-    params = {k: v.item() if isinstance(v, np.generic) else v for k, v in fitted.items()}
     start, item = model.seen_
     own = None if model.__dict__.get("_are_newcomers") else model._fitted_to
     rows, said = packed(own) if comparisons else ({}, None)
@@ -42,6 +40,18 @@ def save_model(model: Any, path: str | Path, comparisons: bool = False) -> None:
         **rows,
     }
     about = {
+        **about_model(model),
+        "ids": {"users": _id_kind(model.users_), "items": _id_kind(model.items_)},
+        **({} if said is None else {"comparisons": said}),
+    }
+    write_tensors(path, FORMAT, tensors, {"about": json.dumps(about)})
+
+
+def about_model(model: Any) -> dict[str, Any]:
+    """What a file says of a fitted model beside its tensors and ids, as JSON: what ``assembled`` takes."""
+    fitted = {**model.get_params(), **model.__dict__.get("_fitted_with", {})}  # whatever set_params said since
+    params = {k: v.item() if isinstance(v, np.generic) else v for k, v in fitted.items()}
+    return {
         "class": type(model).__name__,
         "params": {k: v for k, v in params.items() if isinstance(v, SAVED_PARAMS) and k not in NOT_SAVED},
         **model._about(),
@@ -49,10 +59,7 @@ def save_model(model: Any, path: str | Path, comparisons: bool = False) -> None:
         "names": {role: name for role, name in model.names_.items() if role in NAMED},
         "fitted": {name: getattr(model, name) for name in FITTED if hasattr(model, name)},
         "frame_kind": model.frame_kind_,
-        "ids": {"users": _id_kind(model.users_), "items": _id_kind(model.items_)},
-        **({} if said is None else {"comparisons": said}),
     }
-    write_tensors(path, FORMAT, tensors, {"about": json.dumps(about)})
 
 
 def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:

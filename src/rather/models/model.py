@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,24 +71,30 @@ class Model(Stateful):
     def everyone(self) -> FloatArray:
         """Everybody's score of every item: the ranking of someone nothing is known about. Here, the users' mean."""
         self._require_fit()
-        total, n = np.zeros(len(self.items_)), len(self.items_)
-        items, size = np.arange(n, dtype=np.int32), max(1, BLOCK // n)
-        for first in range(0, len(self.users_), size):
-            u = np.arange(first, min(first + size, len(self.users_)), dtype=np.int32)
-            total += self.score_codes(np.repeat(u, n), np.tile(items, len(u))).reshape(len(u), n).sum(axis=0)
+        total, items = np.zeros(len(self.items_)), np.arange(len(self.items_), dtype=np.int32)
+        for _, u in self._in_blocks(np.arange(len(self.users_), dtype=np.int32)):
+            total += self._score_block(u, items).sum(axis=0)
         return np.asarray(total / len(self.users_), np.float32)
+
+    def _score_block(self, u: Codes, items: Codes) -> FloatArray:
+        """Scores of some items (columns) for some users (rows): those of ``score_codes``."""
+        return self.score_codes(np.repeat(u, len(items)), np.tile(items, len(u))).reshape(len(u), len(items))
+
+    def _in_blocks(self, u: Codes, width: int | None = None) -> Iterator[tuple[slice, Codes]]:
+        """Users cut so that a block of their scores of all items (or of so many) is not large; at least one block."""
+        size = max(1, BLOCK // max(len(self.items_) if width is None else width, 1))
+        for first in range(0, max(len(u), 1), size):
+            some = slice(first, min(first + size, len(u)))
+            yield some, u[some]
 
     def _best(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
         """(query, item, score, rank) of each user's k best of some items (in order), flat, none of those excluded."""
-        n, parts, size = len(items), [], max(1, BLOCK // max(len(items), 1))
-        for first in range(0, max(len(u), 1), size):
-            rows = u[first : first + size]
-            score = self.score_codes(np.repeat(rows, n), np.tile(items, len(rows)))
-            gone = None if excluded is None else select(excluded, np.arange(first, first + len(rows), dtype=np.int32))
-            query, place, found, rank = best_scores(
-                score.reshape(len(rows), n), k, gone, items, threads(self.n_threads)
-            )
-            parts.append((query + first, place, found, rank))
+        parts = []
+        for some, rows in self._in_blocks(u, len(items)):
+            gone = None if excluded is None else select(excluded, np.arange(some.start, some.stop, dtype=np.int32))
+            score = self._score_block(rows, items)
+            query, place, found, rank = best_scores(score, k, gone, items, threads(self.n_threads))
+            parts.append((query + some.start, place, found, rank))
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
     def _best_shown(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:

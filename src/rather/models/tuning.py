@@ -23,6 +23,7 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.rows import Pairs
+from ..data.source import Source
 from ..native import FloatArray, core
 from ..solving import start
 from ..solving.effects import swayed
@@ -33,7 +34,7 @@ from .calibration import Aside, Calibration, Learned, calibrated, fit_slope, log
 from .lowrank import LowRank
 
 FACTORS = (4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.17, 0.12)  # times the scale of reg, from stiff to loose
-RANK = 64  # where none is given, and what is searched with where it is to grow
+RANK = Source.rank  # where none is given, and what is searched with where it is to grow
 SPREAD, BIAS_SPREAD = 0.6, 1.2  # of the logarithms of usual factors, about the source's own
 BIAS_STEP = 4.0
 RANK_COST = 3.0  # a rank below the full one is that unusual

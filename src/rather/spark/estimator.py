@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.utils import AnalysisException
 
 from .. import __version__
+from ..data.clicks import AgainstUnseen, usual_unseen
 from ..errors import InputError
 from ..models.altsvm import AltSVM as LocalAltSVM
 from ..models.calibration import SHARES, Calibration
@@ -181,11 +182,15 @@ class Fitting:
     def _budgeted(self) -> cluster.Budget:
         drawn = 0
         if self.kind == "clicks":
-            drawn = self.of._get("perUser") or self.of._get("unseen") or min(1000, -(-self.n_items // 4))
+            drawn = self.of._get("perUser") or self.of._get("unseen") or usual_unseen(self.n_items)
         return cluster.budget(
-            self.n_users, self.n_items, self.n_rows, self.params["rank"] or RANK, shards=self.shards, slots=self.slots,
+            self.n_users, self.n_items, self.n_rows, self._rank(), shards=self.shards, slots=self.slots,
             kind=self.kind, exposed=self.kind != "clicks" and self.params["exposure"] is not False, drawn=drawn,
         )  # fmt: skip
+
+    def _rank(self) -> int:
+        usual = AgainstUnseen.rank if self.kind == "clicks" and not self.of._get("perUser") else RANK
+        return self.params["rank"] or usual
 
     def _plan(self, **more: Any) -> Plan:
         get = self.of._get
@@ -257,7 +262,7 @@ class Fitting:
 
     def _tasks(self, begun: dict[str, Any], state: DataFrame | None, rounds: int, name: str, **more: Any) -> DataFrame:
         """What all tasks together make in so many rounds."""
-        params = {**self.params, "rank": self.params["rank"] or RANK}
+        params = {**self.params, "rank": self._rank()}
         plan = self._plan(begun=begun, rounds=rounds, params=params, **more)
         rows = table.in_shards(self.said.rows, self.shards)
         if state is not None:

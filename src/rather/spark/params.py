@@ -65,7 +65,9 @@ class FitParams(ColumnParams):
     weightCol = _param("weightCol", "column of weights, of votes", TypeConverters.toString)
     tieCol = _param("tieCol", "column that is true where the two tied, of votes", TypeConverters.toString)
     rank = _param(
-        "rank", "length of the vectors (not set: 64, of votes less where that does better)", TypeConverters.toInt
+        "rank",
+        "length of the vectors (not set: 64, of clicks 100, of votes less where that does better)",
+        TypeConverters.toInt,
     )
     regParam = _param("regParam", "the ridge: a number, or 'cv'; not set: a rule, for votes 'cv'")
     loss = _param("loss", "squared_hinge, hinge or logistic", TypeConverters.toString)

@@ -1,0 +1,296 @@
+"""ClickRanker: clicks from two sides, which items go together and which people are alike, added up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..data import frames
+from ..data.comparisons import Comparisons
+from ..data.ids import Codes
+from ..data.rows import Pairs, is_tied, row_starts
+from ..data.votes import Votes
+from ..errors import InputError, number
+from ..native import FloatArray, threads
+from ..solving.certificate import Certificate
+from ..solving.item_item import ItemWeights, Rows, item_weights
+from .altsvm import AltSVM
+from .answers import NOBODY, column_of, is_table, of_people
+from .estimator import Estimator
+from .exclusions import select
+from .factors import LARGEST
+from .files import about_model, assembled
+from .newcomer import Newcomer
+from .state import of_one_moment
+
+SCALED_ON = 512  # people, by whom the two parts are brought to one scale
+WEIGHTS = "item_inputs", "item_weights", "item_typical"
+
+
+class ClickRanker(Estimator):
+    """Personal rankings from clicks: item-item weights plus the low-rank model of the comparisons.
+
+        s_ij = z_i . B_j / sigma + mix (u_i . v_j + b_j) / sigma',    z_i = n_i^-1/4 x_i
+
+    x_i are the n_i clicks of person i, zeros and ones; B the weights by which every item's clicks are best predicted
+    from a person's other clicks, a ridge regression in closed form (docs/mathematics.md); u, v and b those of
+    :class:`AltSVM` on the same comparisons. sigma and sigma' are the standard deviations of the two parts within
+    people. The one knows which two items go together, however few clicked both; the other what whole tastes have in
+    common. Of held-out clicks the sum finds more than either.
+
+    It takes the memory of B: a row for each of the 10,000 most clicked items or, where there are more than 26,843, of
+    2^28 / (number of items), and a column for every item; in all 1 GiB at most, a file as much, a fit about three times
+    that. The other items' clicks count in the low-rank part alone. People are never compared with people.
+
+    Parameters
+    ----------
+    rank : int, optional
+        Length of the vectors of the low-rank part; None: 100, as for :class:`AltSVM`.
+    ridge : float
+        Of the item-item weights, times the scale of the data, trace(A) / sqrt(number of clicks).
+    mix : float
+        The standard deviation of the low-rank part beside that of the other; 0 leaves it out of the scores.
+    n_threads : int, optional
+        All cores by default. The item-item weights are LAPACK's and BLAS's, which have threads of their own.
+    seed : int
+        Of the low-rank part's start, and of the clicks put aside for probabilities.
+    verbose : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    low_rank_ : AltSVM
+        The low-rank part, a model of its own.
+    item_weights_ : array of shape (n_inputs, n_items)
+        B; its rows are those of the items ``items_[inputs_]``.
+    inputs_ : array of shape (n_inputs,)
+    users_, items_
+        See :class:`Model`.
+
+    References
+    ----------
+    H. Steck: Embarrassingly Shallow Autoencoders for Sparse Data. WWW 2019 (a regression of items on items, of which
+    this is a weighted kind).
+
+    Examples
+    --------
+    >>> import rather
+    >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+    >>> model = rather.ClickRanker(rank=2).fit(rather.Comparisons.from_clicks(clicks))
+    >>> model.recommend("cat", k=1, exclude="seen")["item"].tolist()
+    ['milk']
+    >>> model.fold_in(["beer"]).recommend(k=1, exclude="seen")["item"].tolist()
+    ['cola']
+    """
+
+    UNKNOWN_USER = "use fold_in(...) to add a person from a few clicks"
+
+    low_rank_: AltSVM
+    _items: ItemWeights
+    _typical_items: FloatArray
+    _parts: tuple[float, float]  # what scores of the item-item part and of the low-rank part are multiplied by
+
+    def __init__(
+        self,
+        rank: int | None = None,
+        ridge: float = 1.0,
+        mix: float = 0.5,
+        n_threads: int | None = None,
+        seed: int = 0,
+        verbose: bool = False,
+    ) -> None:
+        self._store_params(locals())
+
+    # -- fitting ------------------------------------------------------------------------------------------------
+
+    def _fit(self, comparisons: Comparisons) -> bool:
+        number("ridge", self.ridge, above=0, at_most=1e6)
+        number("mix", self.mix, at_least=0, at_most=1e6)
+        if comparisons.clicks is None:
+            raise InputError(
+                "ClickRanker needs clicks behind the comparisons, and these have none; make them with "
+                "Comparisons.from_clicks, or fit AltSVM, which takes any comparisons"
+            )
+        own = {"n_threads": self.n_threads, "seed": self.seed, "verbose": self.verbose, "on_interrupt": "raise"}
+        self.low_rank_ = AltSVM(rank=self._rank, **own).fit(comparisons)
+        self._set_data(comparisons)
+        n_threads = threads(self.n_threads)
+        self._items = item_weights(self.seen_, comparisons.n_items, ridge=self.ridge, n_threads=n_threads)
+        self._typical_items = self._items.typical(self.seen_)
+        self._parts = self._on_one_scale(comparisons.n_users)
+        return True
+
+    def _on_one_scale(self, n_users: int) -> tuple[float, float]:
+        """What makes the standard deviations of the two parts 1 and ``mix``, over some people."""
+        some = np.unique(np.linspace(0, n_users - 1, min(SCALED_ON, n_users)).astype(np.int32))
+        every = np.arange(len(self.items_), dtype=np.int32)
+        of_items, of_people = self._of_items(some), self.low_rank_._score_block(some, every)
+        deviations = (float(np.sqrt(np.var(part, axis=1, dtype=np.float64).mean())) for part in (of_items, of_people))
+        items, people = ((1.0 / d) if d > 0 else 1.0 for d in deviations)
+        return items, float(self.mix) * people
+
+    @property
+    def item_weights_(self) -> FloatArray:
+        return self._frozen()._items.B
+
+    @property
+    def inputs_(self) -> Codes:
+        return self._frozen()._items.inputs
+
+    @of_one_moment
+    def certificate(self) -> Certificate:
+        """How far the low-rank part is, at most, from the best one of any rank: see :class:`Certificate`.
+
+        The item-item part needs none: it is the solution.
+        """
+        self._require_fit()
+        low = self.low_rank_._frozen()
+        if low._fitted_to is None:
+            low._fitted_to = self._fitted_to
+        return low.certificate()
+
+    # -- scores -------------------------------------------------------------------------------------------------
+
+    def _of_items(self, u: Codes) -> FloatArray:
+        """The item-item part of some people's scores of every item; of those without clicks everybody's."""
+        clicks = select(self.seen_, u)
+        scores = self._items.scores(clicks, threads(self.n_threads))
+        scores[np.diff(clicks[0]) == 0] = self._typical_items
+        return scores
+
+    def _sum(self, of_items: FloatArray, of_people: FloatArray) -> FloatArray:
+        items, people = (np.float32(part) for part in self._parts)
+        return items * of_items + people * of_people
+
+    def score_codes(self, u: Codes, j: Codes) -> FloatArray:
+        out = np.empty(len(u), np.float32)
+        who, at = np.unique(u, return_inverse=True)
+        order = np.argsort(at.reshape(-1), kind="stable")
+        start = row_starts(at.reshape(-1)[order].astype(np.int32), len(who))
+        for some, rows in self._in_blocks(who.astype(np.int32)):
+            mine = order[start[some.start] : start[some.stop]]
+            out[mine] = self._of_items(rows)[at.reshape(-1)[mine] - some.start, j[mine]]
+        return self._sum(out, self.low_rank_.score_codes(u, j))
+
+    def _score_block(self, u: Codes, items: Codes) -> FloatArray:
+        return self._sum(self._of_items(u)[:, items], self.low_rank_._score_block(u, items))
+
+    @of_one_moment
+    def everyone(self) -> FloatArray:
+        """Everybody's score of every item: the mean of the users' scores."""
+        self._require_fit()
+        return self._sum(self._typical_items, self.low_rank_.everyone())
+
+    # -- newcomers ----------------------------------------------------------------------------------------------
+
+    @of_one_moment
+    def fold_in(self, clicks: Any) -> Newcomer:
+        """A newcomer from a list of the items they clicked, without fitting again.
+
+        Pairs (winner, loser) are taken as well, of which the winners count as clicks; and tables of item, or of winner
+        and loser, and :class:`Comparisons` of one user. Nothing at all gives everybody's ranking.
+        """
+        self._require_fit()
+        many = self.fold_in_many(_of_one(clicks, self.names_))
+        if len(many.users_) != 1:
+            raise InputError(f"these are of {len(many.users_):,} users; fold_in takes one person's, fold_in_many takes "
+                             "several")  # fmt: skip
+        return Newcomer(many)
+
+    @of_one_moment
+    def fold_in_many(self, clicks: Any) -> Any:
+        """Many newcomers at once: a model of these people alone, over the same items, without fitting again.
+
+        Takes a table of user and item, or of user, winner and loser, or comparisons.
+        """
+        self._require_fit()
+        comparisons = _of_many(clicks, self.names_)
+        low = self.low_rank_.fold_in_many(comparisons)
+        state = {
+            "user_vocabulary_": low.user_vocabulary_, "seen_": self._clicked(comparisons), "low_rank_": low,
+            "frame_kind_": low.frame_kind_, "names_": low.names_, "_are_newcomers": True,
+        }  # fmt: skip
+        now = {name: value for name, value in self.__dict__.items() if name != "_moment"}
+        made = object.__new__(type(self))
+        made.__dict__ = {**now, **state, "_state_names": now.get("_state_names", frozenset()) | frozenset(state)}
+        return made
+
+    def _clicked(self, comparisons: Comparisons) -> Rows:
+        """What people clicked, or preferred to something, as rows of codes of the model's items."""
+        clicks = comparisons.clicks
+        if clicks is not None:
+            user, item = clicks.user, clicks.item
+        else:
+            pairs = comparisons.pairs()
+            pairs = pairs if pairs.tied is None else pairs.take(~is_tied(pairs))
+            user, item = (
+                np.unique(np.stack([pairs.user, pairs.winner]), axis=1) if len(pairs.user) else (pairs.user,) * 2
+            )
+        codes = self.item_vocabulary_.codes(comparisons.items)[item]
+        return row_starts(user, comparisons.n_users), codes.astype(np.int32)
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def _tensors(self) -> dict[str, Any]:
+        own = self._items.inputs, self._items.B, self._typical_items
+        return {**self.low_rank_._tensors(), **dict(zip(WEIGHTS, own, strict=True))}
+
+    def _about(self) -> dict[str, Any]:
+        return {"low_rank": about_model(self.low_rank_), "parts": list(self._parts)}
+
+    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
+        seen = {"seen_start": tensors["seen_start"], "seen_item": tensors["seen_item"]}
+        low = assembled(AltSVM, {**tensors, **seen}, about["low_rank"], self.user_vocabulary_.ids, self.items_)
+        if low is None:
+            return False
+        inputs, B, self._typical_items = (tensors[name] for name in WEIGHTS)
+        self.low_rank_, self._items = low, ItemWeights(inputs, B)
+        items, people = about["parts"]
+        self._parts = float(items), float(people)
+        return (
+            self._items.is_sound(len(self.items_), LARGEST)
+            and self._typical_items.dtype == np.float32
+            and self._typical_items.shape == (len(self.items_),)
+            and bool((np.abs(self._typical_items) < LARGEST).all())
+            and 0 < self._parts[0] < LARGEST
+            and 0 <= self._parts[1] < LARGEST
+        )
+
+
+def _of_one(clicks: Any, names: Mapping[str, str]) -> Comparisons:
+    """What one newcomer gave, in whatever form."""
+    if isinstance(clicks, Comparisons):
+        return clicks
+    if is_table(clicks):
+        present = frames.names_in(clicks)
+        if column_of("user", names, present) in present:
+            return _of_many(clicks, names)
+        roles = [role for role in ("item", "winner", "loser") if column_of(role, names, present) in present]
+        got = frames.columns(clicks, {role: column_of(role, names, present) for role in roles or ["item"]})
+        return _of_many({"user": [NOBODY] * len(next(iter(got.values()))), **got}, {})
+    if isinstance(clicks, str) or not isinstance(clicks, Iterable):
+        raise InputError(f"the clicks are {clicks!r}; they must be a list of items, or of pairs (winner, loser)")
+    given = list(clicks)
+    if not given:
+        none = np.empty(0, np.int32)
+        return Comparisons(np.array([NOBODY], object), np.empty(0, object), Votes(1, 0, Pairs(none, none, none)))
+    pairs = [isinstance(one, (tuple, list)) for one in given]
+    if any(pairs) and not (all(pairs) and all(len(one) == 2 for one in given)):
+        raise InputError("the clicks are neither all items nor all pairs (winner, loser); give one kind")
+    who = [NOBODY] * len(given)
+    if all(pairs):
+        return _of_many({"user": who, "winner": [one[0] for one in given], "loser": [one[1] for one in given]}, {})
+    return _of_many({"user": who, "item": given}, {})
+
+
+def _of_many(clicks: Any, names: Mapping[str, str]) -> Comparisons:
+    """What several newcomers gave: comparisons, or a table of clicks or votes."""
+    if isinstance(clicks, Comparisons) or not is_table(clicks):
+        return of_people(clicks, names, ())
+    present = frames.names_in(clicks)
+    if column_of("item", names, present) not in present:
+        return of_people(clicks, names, ())
+    own: dict[str, Any] = {role: column_of(role, names, present) for role in ("user", "item")}
+    return Comparisons.from_clicks(clicks, **own, more=True)

@@ -1,0 +1,55 @@
+"""One newcomer, as a model of newcomers says of them: scores, rankings and probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..data.tables import Table
+from ..errors import InputError
+from ..native import FloatArray
+from .exclusions import for_one_person
+
+
+class Newcomer:
+    """Made by ``fold_in`` of a model that is not made of vectors alone.
+
+    Attributes
+    ----------
+    model : estimator
+        The model of this person alone: its one user.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self._id = model.users_[0]
+
+    def __repr__(self) -> str:
+        return f"Newcomer: {len(self.model.seen_[1])} clicks"
+
+    def score(self, items: Any) -> FloatArray:
+        """Scores of items."""
+        scores: FloatArray = self.model.score([self._id], items)
+        return scores
+
+    def probability(self, left: Any, right: Any) -> float:
+        """Probability of preferring ``left`` to ``right``."""
+        told = self.model.probability([self._id], left, right)
+        if len(told) != 1:
+            raise InputError(f"probability compares one item with one; {len(told)} pairs were given")
+        return float(told[0])
+
+    def rank(self, items: Any = None) -> Table:
+        """All items, or only some, best first: columns item, score, rank."""
+        made: Table = self.model.rank(self._id, items=items)
+        return made
+
+    def recommend(self, k: int | None = None, exclude: Any = None, items: Any = None) -> Table:
+        """The k best items to show (10 by default), or of ``items``: columns item, score, rank.
+
+        ``exclude`` are items to leave out (a list or a table of items), or "seen": those clicked.
+        """
+        names = self.model.names_
+        gone = for_one_person(exclude, names)
+        made: Table = self.model.recommend([self._id], k=k, exclude=gone, items=items)
+        columns = {name: column for name, column in made.columns.items() if name != names.get("user", "user")}
+        return Table(columns, self.model.frame_kind_)
