@@ -137,9 +137,9 @@ def test_what_is_refused(model):
     for wrong in ({"ridge": 0}, {"mix": -1}, {"rank": 0}, {"ridge": "stiff"}):
         with pytest.raises(InputError, match=next(iter(wrong))):
             ClickRanker(**wrong).fit(small_data("clicks"))
-    with pytest.raises(InputError, match="not known to the model"):
+    with pytest.raises(InputError, match="was not in"):
         model.fold_in(["nothing"])
-    for wrong, said in (("A", "list of items"), (3, "list of items"), (["A", ("B", "C")], "one kind")):
+    for wrong, said in (("A", "list of items"), (3, "list of items"), (["A", ("B", "C")], "all items, or all pairs")):
         with pytest.raises(InputError, match=said):
             model.fold_in(wrong)
     with pytest.raises(InputError, match="of 2 users"):

@@ -142,7 +142,7 @@ def test_a_newcomer_with_a_users_clicks_is_that_user(kind):
         Comparisons.from_clicks({"user": ["x"] * len(mine), **own}, more=True),
     ):
         person = model.fold_in(given)
-        assert (person.score(model.items_) == wanted).all() and len(person.answers) == len(mine)
+        assert (person.score(model.items_) == wanted).all() and len(person.model.seen_[1]) == len(mine)
     assert not set(person.recommend(exclude="seen")["item"].tolist()) & set(mine)
     assert list(person.recommend(k=2).columns) == ["item", "score", "rank"]
     many = model.fold_in_many({"user": clicks["user"] + 100, "item": clicks["item"]})

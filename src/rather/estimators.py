@@ -25,8 +25,8 @@ from .rivals.sgd import SGD
 ESTIMATORS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        AltSVM, ClickRanker, Convex, Global, ItemMean, BPR, SGD, Differences, CofiRank, LCR, RobiRank, Popularity, RP3beta,
-        EASE,
+        AltSVM, ClickRanker, Convex, Global, ItemMean, BPR, SGD, Differences, CofiRank, LCR, RobiRank,
+        Popularity, RP3beta, EASE,
     )
 }  # fmt: skip
 

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from ..data import frames
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes
-from ..data.rows import Pairs, is_tied, row_starts
-from ..data.votes import Votes
-from ..errors import InputError, number
+from ..data.rows import row_starts
+from ..errors import number
 from ..native import FloatArray, threads
 from ..solving.certificate import Certificate
-from ..solving.item_item import ItemWeights, Rows, item_weights
+from ..solving.item_item import ItemWeights, item_weights
 from .altsvm import AltSVM
-from .answers import NOBODY, column_of, is_table, of_people
-from .estimator import Estimator
+from .clicked import ClickModel, require_clicks
 from .exclusions import select
 from .factors import LARGEST
 from .files import about_model, assembled
-from .newcomer import Newcomer
 from .state import of_one_moment
 
 SCALED_ON = 512  # people, by whom the two parts are brought to one scale
 WEIGHTS = "item_inputs", "item_weights", "item_typical"
 
 
-class ClickRanker(Estimator):
+class ClickRanker(ClickModel):
     """Personal rankings from clicks: item-item weights plus the low-rank model of the comparisons.
 
         s_ij = z_i . B_j / sigma + mix (u_i . v_j + b_j) / sigma',    z_i = n_i^-1/4 x_i
@@ -85,8 +80,6 @@ class ClickRanker(Estimator):
     ['cola']
     """
 
-    UNKNOWN_USER = "use fold_in(...) to add a person from a few clicks"
-
     low_rank_: AltSVM
     _items: ItemWeights
     _typical_items: FloatArray
@@ -108,11 +101,7 @@ class ClickRanker(Estimator):
     def _fit(self, comparisons: Comparisons) -> bool:
         number("ridge", self.ridge, above=0, at_most=1e6)
         number("mix", self.mix, at_least=0, at_most=1e6)
-        if comparisons.clicks is None:
-            raise InputError(
-                "ClickRanker needs clicks behind the comparisons, and these have none; make them with "
-                "Comparisons.from_clicks, or fit AltSVM, which takes any comparisons"
-            )
+        require_clicks(comparisons, "ClickRanker")
         own = {"n_threads": self.n_threads, "seed": self.seed, "verbose": self.verbose, "on_interrupt": "raise"}
         self.low_rank_ = AltSVM(rank=self._rank, **own).fit(comparisons)
         self._set_data(comparisons)
@@ -185,51 +174,8 @@ class ClickRanker(Estimator):
 
     # -- newcomers ----------------------------------------------------------------------------------------------
 
-    @of_one_moment
-    def fold_in(self, clicks: Any) -> Newcomer:
-        """A newcomer from a list of the items they clicked, without fitting again.
-
-        Pairs (winner, loser) are taken as well, of which the winners count as clicks; and tables of item, or of winner
-        and loser, and :class:`Comparisons` of one user. Nothing at all gives everybody's ranking.
-        """
-        self._require_fit()
-        many = self.fold_in_many(_of_one(clicks, self.names_))
-        if len(many.users_) != 1:
-            raise InputError(f"these are of {len(many.users_):,} users; fold_in takes one person's, fold_in_many takes "
-                             "several")  # fmt: skip
-        return Newcomer(many)
-
-    @of_one_moment
-    def fold_in_many(self, clicks: Any) -> Any:
-        """Many newcomers at once: a model of these people alone, over the same items, without fitting again.
-
-        Takes a table of user and item, or of user, winner and loser, or comparisons.
-        """
-        self._require_fit()
-        comparisons = _of_many(clicks, self.names_)
-        low = self.low_rank_.fold_in_many(comparisons)
-        state = {
-            "user_vocabulary_": low.user_vocabulary_, "seen_": self._clicked(comparisons), "low_rank_": low,
-            "frame_kind_": low.frame_kind_, "names_": low.names_, "_are_newcomers": True,
-        }  # fmt: skip
-        now = {name: value for name, value in self.__dict__.items() if name != "_moment"}
-        made = object.__new__(type(self))
-        made.__dict__ = {**now, **state, "_state_names": now.get("_state_names", frozenset()) | frozenset(state)}
-        return made
-
-    def _clicked(self, comparisons: Comparisons) -> Rows:
-        """What people clicked, or preferred to something, as rows of codes of the model's items."""
-        clicks = comparisons.clicks
-        if clicks is not None:
-            user, item = clicks.user, clicks.item
-        else:
-            pairs = comparisons.pairs()
-            pairs = pairs if pairs.tied is None else pairs.take(~is_tied(pairs))
-            user, item = (
-                np.unique(np.stack([pairs.user, pairs.winner]), axis=1) if len(pairs.user) else (pairs.user,) * 2
-            )
-        codes = self.item_vocabulary_.codes(comparisons.items)[item]
-        return row_starts(user, comparisons.n_users), codes.astype(np.int32)
+    def _with_newcomers(self, said: Comparisons) -> dict[str, Any]:
+        return {"low_rank_": self.low_rank_.fold_in_many(said)}
 
     # -- files --------------------------------------------------------------------------------------------------
 
@@ -257,40 +203,3 @@ class ClickRanker(Estimator):
             and 0 < self._parts[0] < LARGEST
             and 0 <= self._parts[1] < LARGEST
         )
-
-
-def _of_one(clicks: Any, names: Mapping[str, str]) -> Comparisons:
-    """What one newcomer gave, in whatever form."""
-    if isinstance(clicks, Comparisons):
-        return clicks
-    if is_table(clicks):
-        present = frames.names_in(clicks)
-        if column_of("user", names, present) in present:
-            return _of_many(clicks, names)
-        roles = [role for role in ("item", "winner", "loser") if column_of(role, names, present) in present]
-        got = frames.columns(clicks, {role: column_of(role, names, present) for role in roles or ["item"]})
-        return _of_many({"user": [NOBODY] * len(next(iter(got.values()))), **got}, {})
-    if isinstance(clicks, str) or not isinstance(clicks, Iterable):
-        raise InputError(f"the clicks are {clicks!r}; they must be a list of items, or of pairs (winner, loser)")
-    given = list(clicks)
-    if not given:
-        none = np.empty(0, np.int32)
-        return Comparisons(np.array([NOBODY], object), np.empty(0, object), Votes(1, 0, Pairs(none, none, none)))
-    pairs = [isinstance(one, (tuple, list)) for one in given]
-    if any(pairs) and not (all(pairs) and all(len(one) == 2 for one in given)):
-        raise InputError("the clicks are neither all items nor all pairs (winner, loser); give one kind")
-    who = [NOBODY] * len(given)
-    if all(pairs):
-        return _of_many({"user": who, "winner": [one[0] for one in given], "loser": [one[1] for one in given]}, {})
-    return _of_many({"user": who, "item": given}, {})
-
-
-def _of_many(clicks: Any, names: Mapping[str, str]) -> Comparisons:
-    """What several newcomers gave: comparisons, or a table of clicks or votes."""
-    if isinstance(clicks, Comparisons) or not is_table(clicks):
-        return of_people(clicks, names, ())
-    present = frames.names_in(clicks)
-    if column_of("item", names, present) not in present:
-        return of_people(clicks, names, ())
-    own: dict[str, Any] = {role: column_of(role, names, present) for role in ("user", "item")}
-    return Comparisons.from_clicks(clicks, **own, more=True)

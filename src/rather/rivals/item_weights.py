@@ -9,22 +9,20 @@ import numpy as np
 import scipy.sparse
 
 from ..data.comparisons import Comparisons
-from ..data.ids import Codes, Vocabulary, read_only
-from ..data.rows import row_starts
+from ..data.ids import Codes, read_only
 from ..errors import InputError, number
-from ..models.estimator import Estimator
+from ..models.clicked import ClickModel, require_clicks
 from ..models.exclusions import Rows, select
 from ..models.factors import LARGEST
 from ..models.lists import best_scores
 from ..models.model import BLOCK
 from ..models.state import of_one_moment
 from ..native import FloatArray, threads
-from .clicks import Clicker, clicks_of_one, clicks_of_people, require_clicks
 
 Weights = Any  # (n_items, n_items) of float32: an array, or a sparse matrix of rows
 
 
-class ItemWeights(Estimator):
+class ItemWeights(ClickModel):
     """Personal scores s_ij = sum of w_kj over the items k that user i clicked.
 
     A kind says in ``_between`` what the weights are. Who clicked nothing is ranked like everyone: by the mean of all
@@ -35,8 +33,6 @@ class ItemWeights(Estimator):
     item_weights_ : array or sparse matrix of shape (n_items, n_items)
         Row k is what a click on item k adds to the scores; its diagonal is 0.
     """
-
-    UNKNOWN_USER = "use fold_in(...) to add a person from their clicks"
 
     W_: Weights
     _mean: FloatArray  # of all users' scores
@@ -125,50 +121,6 @@ class ItemWeights(Estimator):
             query, *rest = best_scores(self._rows(rows)[:, items], k, gone, items, threads(self.n_threads))
             parts.append((query + begin, *rest))
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
-
-    # -- newcomers ----------------------------------------------------------------------------------------------
-
-    @of_one_moment
-    def fold_in(self, answers: Any, features: Any = None, asked: bool = False) -> Clicker:
-        """A newcomer from what they clicked, without fitting again: the same scores as a user with these clicks has.
-
-        ``answers`` are items, or a table of them. Of pairs (winner, loser), of tables of these and of
-        :class:`Comparisons` that are none of clicks, the winners count as clicked; a tie says nothing. No answers give
-        everybody's ranking. Whether the newcomer was ``asked`` makes no difference.
-        """
-        self._require_fit()
-        self._refuse_features(features)
-        given, said = clicks_of_one(answers, self.names_)
-        codes = np.unique(self._item_codes(given)) if len(given) else np.empty(0, np.int32)
-        rows = np.array([0, len(codes)], np.int64), codes
-        return Clicker(self._of_newcomers(Clicker.VOCABULARY, rows), said)
-
-    @of_one_moment
-    def fold_in_many(self, answers: Any, features: Any = None) -> Any:
-        """Many newcomers at once: a model of these people alone, over the same items, without fitting again.
-
-        ``answers`` are a table of user and item, a row for each click; or as in :meth:`fold_in`.
-        """
-        self._require_fit()
-        self._refuse_features(features)
-        said, clicks = clicks_of_people(answers, self.names_)
-        n = len(self.items_)
-        both = np.unique(clicks.user.astype(np.int64) * n + self._item_codes(said.items[clicks.item]))
-        rows = row_starts(both // n, said.n_users), (both % n).astype(np.int32)
-        own = {"frame_kind_": said.frame_kind, "names_": {**self.names_, **said.names}}
-        return self._of_newcomers(said.user_vocabulary, rows, **own)
-
-    def _of_newcomers(self, people: Vocabulary, rows: Rows, **own: Any) -> Any:
-        """The model with other users, who clicked these."""
-        made = object.__new__(type(self))
-        state = {"user_vocabulary_": people, "seen_": rows, "_are_newcomers": True, **own}
-        now = {name: value for name, value in self.__dict__.items() if name != "_moment"}
-        made.__dict__ = {**now, **state, "_state_names": now.get("_state_names", frozenset()) | frozenset(state)}
-        return made
-
-    def _refuse_features(self, features: Any) -> None:
-        if features is not None:
-            self._check_features("features are")
 
     # -- files --------------------------------------------------------------------------------------------------
 

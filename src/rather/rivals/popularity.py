@@ -6,10 +6,10 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..errors import number
+from ..models.clicked import require_clicks
 from ..models.estimator import Estimator
 from ..models.factors import FactorModel, with_bias
 from ..native import threads
-from .clicks import require_clicks
 
 
 class Popularity(Estimator, FactorModel):

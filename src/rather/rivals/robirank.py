@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..data.comparisons import Comparisons
+from ..models.clicked import require_clicks
 from ..native import core
-from .clicks import require_clicks
 from .stochastic import Stochastic, click_rows
 
 

@@ -1,0 +1,124 @@
+"""Models that newcomers join by what they clicked: their clicks in whatever form, and the model with them for users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..data import frames
+from ..data.comparisons import Comparisons
+from ..data.rows import Clicks, Pairs, is_tied, row_starts
+from ..data.votes import Votes
+from ..errors import InputError
+from .answers import NOBODY, column_of, is_answer, is_table, of_people
+from .estimator import Estimator
+from .exclusions import Rows
+from .newcomer import Newcomer
+from .state import of_one_moment
+
+
+class ClickModel(Estimator):
+    """An estimator to which a newcomer's clicks are enough."""
+
+    UNKNOWN_USER = "use fold_in(...) to add a person from their clicks"
+
+    @of_one_moment
+    def fold_in(self, answers: Any, features: Any = None, asked: bool = False) -> Newcomer:
+        """A newcomer from a list of the items they clicked, without fitting again.
+
+        Pairs (winner, loser) are taken as well, of which the winners count as clicked, and a tie says nothing; and
+        tables of item, or of winner and loser, and :class:`Comparisons` of one user. Nothing at all gives everybody's
+        ranking. Whether the newcomer was ``asked`` makes no difference.
+        """
+        self._require_fit()
+        said = _of_one(answers, self.names_)
+        if said.n_users != 1:
+            raise InputError(
+                f"these are of {said.n_users:,} users; fold_in takes one person's clicks, fold_in_many takes several's"
+            )
+        return Newcomer(self.fold_in_many(said, features))
+
+    @of_one_moment
+    def fold_in_many(self, answers: Any, features: Any = None) -> Any:
+        """Many newcomers at once: a model of these people alone, over the same items, without fitting again.
+
+        Takes a table of user and item, a row for each click, or of user, winner and loser, or comparisons.
+        """
+        self._require_fit()
+        if features is not None:
+            self._check_features("features are")
+        said = _of_many(answers, self.names_)
+        state = {
+            "user_vocabulary_": said.user_vocabulary, "seen_": self._clicked(said), "_are_newcomers": True,
+            "frame_kind_": said.frame_kind, "names_": {**self.names_, **said.names}, **self._with_newcomers(said),
+        }  # fmt: skip
+        now = {name: value for name, value in self.__dict__.items() if name != "_moment"}
+        made = object.__new__(type(self))
+        made.__dict__ = {**now, **state, "_state_names": now.get("_state_names", frozenset()) | frozenset(state)}
+        return made
+
+    def _with_newcomers(self, said: Comparisons) -> dict[str, Any]:
+        """What else of a model's state is about its users."""
+        return {}
+
+    def _clicked(self, said: Comparisons) -> Rows:
+        """What people clicked, or preferred to something, as rows of codes of the model's items, each once."""
+        if said.clicks is not None:
+            user, item = said.clicks.user, said.clicks.item
+        else:
+            pairs = said.pairs()
+            decided = ~is_tied(pairs)
+            user, item = pairs.user[decided], pairs.winner[decided]
+        n = len(self.items_)
+        codes = self._item_codes(said.items[item]) if len(item) else np.empty(0, np.int32)
+        both = np.unique(user.astype(np.int64) * n + codes)
+        return row_starts(both // n, said.n_users), (both % n).astype(np.int32)
+
+
+def require_clicks(comparisons: Comparisons, who: str) -> Clicks:
+    """What comparisons stand for; those that do not stand for clicks are refused."""
+    if comparisons.clicks is None:
+        raise InputError(
+            f"{who} needs clicks behind the comparisons, and these have none; make them with "
+            "Comparisons.from_clicks, or fit AltSVM, BPR or SGD, which take any comparisons"
+        )
+    return comparisons.clicks
+
+
+def _of_one(answers: Any, names: Mapping[str, str]) -> Comparisons:
+    """What one newcomer gave."""
+    if isinstance(answers, Comparisons):
+        return answers
+    if is_table(answers):
+        present = frames.names_in(answers)
+        if column_of("user", names, present) in present:
+            return _of_many(answers, names)
+        roles = {role: column_of(role, names, present) for role in ("item", "winner", "loser", "tie")}
+        there = {role: name for role, name in roles.items() if name in present} or {"item": roles["item"]}
+        got = frames.columns(answers, there)
+        return _of_many({"user": [NOBODY] * len(next(iter(got.values()))), **got}, {})
+    if isinstance(answers, str) or not isinstance(answers, Iterable):
+        raise InputError(f"the answers are {answers!r}; they must be a list of items, or of pairs (winner, loser)")
+    given = [one.tolist() if isinstance(one, np.ndarray) else one for one in answers]
+    if not given:
+        none = np.empty(0, np.int32)
+        return Comparisons(np.array([NOBODY], object), np.empty(0, object), Votes(1, 0, Pairs(none, none, none)))
+    pairs = [isinstance(one, Sequence) and not isinstance(one, str) for one in given]
+    if not any(pairs):
+        return _of_many({"user": [NOBODY] * len(given), "item": given}, {})
+    odd = next((n for n, one in enumerate(given) if not pairs[n] or not is_answer(one)), None)
+    if odd is not None:
+        raise InputError(f"answer {odd} is {given[odd]!r}; they must be all items, or all pairs (winner, loser)")
+    winner, loser, tie = ([one[0] for one in given], [one[1] for one in given], [len(one) == 3 for one in given])
+    return _of_many({"user": [NOBODY] * len(given), "winner": winner, "loser": loser, "tie": tie}, {})
+
+
+def _of_many(answers: Any, names: Mapping[str, str]) -> Comparisons:
+    """What several newcomers gave: comparisons, or a table of clicks or votes."""
+    present = frames.names_in(answers) if is_table(answers) else []
+    own: dict[str, Any] = {role: column_of(role, names, present) for role in ("user", "item")}
+    if own["item"] not in present:
+        return of_people(answers, names, ())
+    return Comparisons.from_clicks(answers, **own, more=True)
