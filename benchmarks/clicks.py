@@ -102,15 +102,17 @@ def split(mode: str, data: str, seed: int) -> tuple[Any, Any, Any]:
 
 
 def eight_one_one(user: Any, seed: int) -> Any:
-    """0, 1 or 2 for every row: a tenth of each user's, at least one, to validate and to test."""
+    """0, 1 or 2 for every row: a tenth of each user's to validate and to test, at least one if one is left."""
     order = np.lexsort((np.random.default_rng(seed).random(len(user)), user))
     first = np.flatnonzero(np.r_[True, np.diff(user[order]) != 0])
     size = np.diff(np.r_[first, len(user)])
     place = np.empty(len(user), np.int64)
     place[order] = np.arange(len(user)) - np.repeat(first, size)
-    n = np.empty(len(user), np.int64)
-    n[order] = np.repeat(np.maximum(size // 10, 1), size)
-    return np.where(place < n, 2, np.where(place < 2 * n, 1, 0))
+    tenth = np.maximum(size // 10, 1)
+    tests, both = np.empty_like(place), np.empty_like(place)
+    tests[order] = np.repeat(np.where(size > 1, tenth, 0), size)
+    both[order] = np.repeat(np.where(size > 2, 2 * tenth, np.where(size > 1, tenth, 0)), size)
+    return np.where(place < tests, 2, np.where(place < both, 1, 0))
 
 
 def precisions(model: Any, test: Any, gone: Any) -> dict[str, float]:
