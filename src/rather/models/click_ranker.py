@@ -186,13 +186,16 @@ class ClickRanker(Estimator):
     # -- newcomers ----------------------------------------------------------------------------------------------
 
     @of_one_moment
-    def fold_in(self, clicks: Any) -> Newcomer:
+    def fold_in(self, clicks: Any, features: Any = None, asked: bool = False) -> Newcomer:
         """A newcomer from a list of the items they clicked, without fitting again.
 
         Pairs (winner, loser) are taken as well, of which the winners count as clicks; and tables of item, or of winner
-        and loser, and :class:`Comparisons` of one user. Nothing at all gives everybody's ranking.
+        and loser, and :class:`Comparisons` of one user. Nothing at all gives everybody's ranking. Features are refused;
+        whether pairs were ``asked`` for makes no difference: only what was preferred counts.
         """
         self._require_fit()
+        if features is not None:
+            self._check_features("features are")
         many = self.fold_in_many(_of_one(clicks, self.names_))
         if len(many.users_) != 1:
             raise InputError(f"these are of {len(many.users_):,} users; fold_in takes one person's, fold_in_many takes "
