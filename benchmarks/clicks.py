@@ -6,8 +6,8 @@
     python benchmarks/clicks.py many                        # does it work with 100,000 items and 10 million clicks?
 
 Precision@K of lists without what the person clicked in training, mean over people with held-out clicks. Ours (AltSVM,
-ClickRanker) have the library's defaults everywhere. Rivals are those of paper/others.py that are installed, each with
-the setting of a grid that did best, by precision@10, on a tenth of the training clicks of seed 0 of the same data set.
+ClickRanker) have the library's defaults everywhere. Rivals are those of paper/others.py that are installed, with the
+settings there, which did best on held-out training clicks of MovieLens 1M, or with those in TUNED for another set.
 ``p`` is that of a paired t-test over the seeds against ClickRanker. Every fit has a process of its own; seconds count
 from the table in memory, drawing included. What was measured before is kept in results/clicks.csv, a row a fit.
 
