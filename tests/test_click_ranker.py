@@ -142,6 +142,10 @@ def test_what_is_refused(model):
     for wrong, said in (("A", "list of items"), (3, "list of items"), (["A", ("B", "C")], "all items, or all pairs")):
         with pytest.raises(InputError, match=said):
             model.fold_in(wrong)
+    with pytest.raises(InputError, match="does not learn from features"):
+        model.fold_in([], features={"age": 3})
+    with pytest.raises(InputError, match="how sure"):
+        model.fold_in([]).rank(interval=0.9)
     with pytest.raises(InputError, match="of 2 users"):
         model.fold_in({"user": ["a", "b"], "item": model.items_[:2]})
     with pytest.raises(InputError, match="cannot be updated"):

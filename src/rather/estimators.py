@@ -25,7 +25,7 @@ from .rivals.sgd import SGD
 ESTIMATORS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        AltSVM, ClickRanker, Convex, Global, ItemMean, BPR, SGD, Differences, CofiRank, LCR, RobiRank,
+        AltSVM, Convex, ClickRanker, Global, ItemMean, BPR, SGD, Differences, CofiRank, LCR, RobiRank,
         Popularity, RP3beta, EASE,
     )
 }  # fmt: skip

@@ -37,7 +37,7 @@ class ClickRanker(ClickModel):
 
     It takes the memory of B: a row for each of the 10,000 most clicked items or, where there are more than 26,843, of
     2^28 / (number of items), and a column for every item; in all 1 GiB at most, a file as much, a fit about three times
-    that. The other items' clicks count in the low-rank part alone. People are never compared with people.
+    that; beside it, that of a fit of AltSVM. The other items' clicks count in the low-rank part alone.
 
     Parameters
     ----------

@@ -24,7 +24,13 @@ class Newcomer:
         self._id = model.users_[0]
 
     def __repr__(self) -> str:
-        return f"Newcomer: {len(self.model.seen_[1])} clicks"
+        return f"Newcomer: {len(self.answers)} clicks"
+
+    @property
+    def answers(self) -> list[Any]:
+        """The items they clicked, or preferred to something."""
+        clicked: list[Any] = self.model.items_[self.model.seen_[1]].tolist()
+        return clicked
 
     def score(self, items: Any) -> FloatArray:
         """Scores of items."""
@@ -38,18 +44,21 @@ class Newcomer:
             raise InputError(f"probability compares one item with one; {len(told)} pairs were given")
         return float(told[0])
 
-    def rank(self, items: Any = None) -> Table:
-        """All items, or only some, best first: columns item, score, rank."""
+    def rank(self, items: Any = None, interval: float | None = None, top: int | None = None) -> Table:
+        """All items, or only some, best first: columns item, score, rank. An ``interval`` is refused."""
+        if interval is not None or top is not None:
+            raise InputError(f"{type(self.model).__name__} does not know how sure it is of places; fit AltSVM")
         made: Table = self.model.rank(self._id, items=items)
         return made
 
-    def recommend(self, k: int | None = None, exclude: Any = None, items: Any = None) -> Table:
+    def recommend(self, k: int | None = None, exclude: Any = None, items: Any = None, by: str = "interest") -> Table:
         """The k best items to show (10 by default), or of ``items``: columns item, score, rank.
 
-        ``exclude`` are items to leave out (a list or a table of items), or "seen": those clicked.
+        ``exclude`` are items to leave out (a list or a table of items), or "seen": those clicked. ``by`` is as in
+        :meth:`Model.recommend`.
         """
         names = self.model.names_
         gone = for_one_person(exclude, names)
-        made: Table = self.model.recommend([self._id], k=k, exclude=gone, items=items)
+        made: Table = self.model.recommend([self._id], k=k, exclude=gone, items=items, by=by)
         columns = {name: column for name, column in made.columns.items() if name != names.get("user", "user")}
         return Table(columns, self.model.frame_kind_)
