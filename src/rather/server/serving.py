@@ -136,7 +136,8 @@ def serve(settings: Settings) -> None:
     """Until it is ended."""
     s = settings
     family = socket.AF_INET6 if ":" in s.host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as listening:
+    # The protocol is named, or asyncio would not know to send small replies at once.
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         _bind(listening, s)
         _serve(listening, s)
 
@@ -161,9 +162,10 @@ def _serve(listening: socket.socket, s: Settings) -> None:
             "model": served.desk.knowledge.version, "answers": served.desk.answers, "people": served.desk.people,
         }
     )  # fmt: skip
+    # Not uvloop: it takes one new connection each time around, so that newcomers wait for seconds where many are here.
     config = uvicorn.Config(
         served.app, log_level="warning", access_log=False, server_header=False, backlog=2048,
         proxy_headers=bool(s.proxies), forwarded_allow_ips=list(s.proxies) or None, timeout_keep_alive=30,
-        timeout_graceful_shutdown=10, lifespan="on", http=Bounded, ws="none",
+        timeout_graceful_shutdown=10, lifespan="on", loop="asyncio", http=Bounded, ws="none",
     )  # fmt: skip
     uvicorn.Server(config).run(sockets=[listening])
