@@ -66,10 +66,12 @@ build/modules: FORCE
 FORCE:
 
 $(VENV)/installed: $(VENV)/ready $(SOURCES) build/modules
+	@echo "rather: compiling the core, which takes some minutes"
 	$(BIN)/python -m pip install -q -e .
 	@touch $@
 
 $(VENV)/installed-serve: $(VENV)/ready $(SOURCES) build/modules
+	@echo "rather: compiling the core, which takes some minutes"
 	$(BIN)/python -m pip install -q -e '.[serve]'
 	@touch $@ $(VENV)/installed
 

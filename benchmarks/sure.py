@@ -2,13 +2,17 @@
 
     python benchmarks/sure.py coverage [--seeds 5]    # worlds whose truth is known
     python benchmarks/sure.py scores [--seeds 5]      # log loss, Brier score and calibration error on real answers
-    python benchmarks/sure.py                         # both
+    python benchmarks/sure.py asked [--seeds 5]       # small crowds, and newcomers asked what tells most
+    python benchmarks/sure.py                         # all
 
 coverage: 200 items, tastes of rank 3 beside a worth that all agree on. Of 50, 80 and 95 % intervals of places, and of
 the probabilities of pairs, how many hold the truth: for people who gave 3, 10, 30 and 100 answers (all in one fit),
 for items that few or many met, and for the places at the top. Worlds that are not quite the model: tastes of rank 30,
 answers of heavier noise (a tenth by a coin), everyone's own liking of every item beside the vectors. Everybody's
 ranking: the truth is the mean of all people's, voters being some of them.
+asked: 20 items, crowds of 26 to 1,200 people with 20 answers each; 20 newcomers answer 19 questions, at random or by
+information: how many of the true places are within 90 % intervals, and how much of the top three is right, as said
+(``settled``) and in truth.
 scores: other answers of the same people, as in votes.py; ``rather`` with its slope, with what is known of each person
 (``sureness``), and one ranking for everybody (Bradley-Terry), by how many answers a person gave.
 """
@@ -108,6 +112,50 @@ def by_level(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(made.values())
 
 
+CROWDS, ASKED, NEWCOMERS = sized((26, 150, 1200), (26,)), sized(19, 4), sized(20, 2)
+FEW_ITEMS, EACH, INTERVAL, TOP = 20, 20, 0.9, 3
+
+
+def asked(seeds: int) -> Iterator[dict[str, Any]]:
+    for people in CROWDS:
+        found: dict[str, list[tuple[float, float, float]]] = {"random": [], "information": []}
+        for seed in range(FIRST_SEED, FIRST_SEED + seeds):
+            rng = np.random.default_rng(seed)
+            V = rng.standard_normal((FEW_ITEMS, 2))
+            truth = 1.5 * rng.standard_normal((people + NEWCOMERS, 2)) @ V.T / np.sqrt(2)
+            truth += 0.8 * rng.standard_normal(FEW_ITEMS)
+            user = np.repeat(np.arange(people), EACH)
+            a = rng.integers(0, FEW_ITEMS, len(user))
+            b = (a + rng.integers(1, FEW_ITEMS, len(user))) % FEW_ITEMS
+            won = rng.random(len(user)) < expit(truth[user, a] - truth[user, b])
+            said = {"user": user, "winner": np.where(won, a, b), "loser": np.where(won, b, a)}
+            model = rather.AltSVM(seed=seed).fit(rather.Comparisons.from_frame(said))
+            for policy, rows in found.items():
+                rows.extend(judged_newcomer(model, truth[people + k], policy, rng) for k in range(NEWCOMERS))
+        for policy, rows in found.items():
+            held, share, right = np.mean(rows, axis=0)
+            yield {
+                "people": people, "questions": policy, "90 % of places": held, "top three, as said": share,
+                "top three, in truth": right, "seeds": seeds,
+            }  # fmt: skip
+
+
+def judged_newcomer(model: Any, worth: Any, policy: str, rng: np.random.Generator) -> tuple[float, float, float]:
+    """Of one who answers so many questions: the share of places held, of the top that is said to be right, and is."""
+    answers: list[tuple[int, int]] = []
+    for n in range(ASKED):
+        person = model.fold_in(answers, asked=True)
+        question = rather.next_question(model, person, explore=float(policy == "random"), seed=n)
+        left, right = int(question.left), int(question.right)
+        first = rng.random() < expit(worth[left] - worth[right])
+        answers.append((left, right) if first else (right, left))
+    person = model.fold_in(answers, asked=True)
+    ranked, right = person.rank(interval=INTERVAL), places(worth)
+    item = ranked["item"].astype(int)
+    inside = (ranked["best"] <= right[item]) & (right[item] <= ranked["worst"])
+    return float(inside.mean()), rather.settled(model, person, TOP).share, float((right[item[:TOP]] <= TOP).mean())
+
+
 SCORED = sized(
     (
         "colours, 10 answers each", "colours, 30 answers each", "colours, 100 answers each", "llmfao, 5 each",
@@ -160,11 +208,13 @@ def proper(p: Any, rng: np.random.Generator) -> tuple[float, float, float, float
 
 def main() -> None:
     parser = bench.parser(__doc__)
-    parser.add_argument("suite", choices=("coverage", "scores"), nargs="?", help="(both)")
+    parser.add_argument("suite", choices=("coverage", "asked", "scores"), nargs="?", help="(all)")
     parser.add_argument("--seeds", type=int, default=sized(5, 1))
     options = parser.parse_args()
     if options.suite in (None, "coverage"):
         bench.report("sure-coverage", by_level(list(coverage(options.seeds))))
+    if options.suite in (None, "asked"):
+        bench.report("sure-asked", list(asked(options.seeds)))
     if options.suite in (None, "scores"):
         bench.report("sure-scores", list(scores(options.seeds)))
 

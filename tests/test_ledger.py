@@ -181,14 +181,16 @@ def test_other_databases_are_refused(url, said):
 
 
 def test_what_is_no_database_is_said_so(tmp_path):
-    """A missing file, a file of something else, a folder, and an empty database: a sentence each."""
+    """A missing file, a file of something else, and an empty database: a sentence each; of a folder, what is in it."""
     (tmp_path / "text").write_text("no database, but long enough to be looked at as one" * 100)
     (tmp_path / "empty").touch()
     for name, said in (("missing", "there is no database"), ("text", "not a database"), ("empty", "no such table")):
         with pytest.raises(InputError, match=said):
             Ledger(str(tmp_path / name), must_exist=True)
-    with pytest.raises(InputError, match="does not answer"):
-        Ledger(str(tmp_path))
+    with pytest.raises(InputError, match="there is no database"):
+        Ledger(str(tmp_path), must_exist=True)
+    Ledger(str(tmp_path / "votes.sqlite")).close()
+    Ledger(str(tmp_path), must_exist=True).close()
 
 
 def test_a_password_is_not_shown():

@@ -15,6 +15,7 @@ import rather
 from rather import AltSVM, Comparisons
 from rather.server import refits
 from rather.server.ledger import answers
+from rather.server.listed import only_ids
 from rather.server.refits import FEW, needed, newest, opened
 from serving_here import ITEMS, Here
 
@@ -203,6 +204,34 @@ def test_a_model_is_fitted_again_with_what_it_was_fitted_to(tmp_path, here, mode
     refits.fit(str(here.ledger.url.database), str(model), str(tmp_path / "m"))
     base, after = rather.load(model), rather.load(tmp_path / "m")
     assert len(after.users_) == len(base.users_) + 2 and set(base.users_) < set(after.users_)
+
+
+def test_votes_that_are_in_the_base_too_count_once(tmp_path, here):
+    """A model fitted to the ledger itself, fitted again to that and the ledger, has learned nothing new."""
+    answered(here, 20)
+    database = str(here.ledger.url.database)
+    refits.fit(database, None, str(tmp_path / "once"))
+    refits.fit(database, str(tmp_path / "once"), str(tmp_path / "again"))
+    once, again = (rather.load(tmp_path / name) for name in ("once", "again"))
+    assert len(again._fitted_to) == len(once._fitted_to) == 20 and again.reg_ == once.reg_
+
+
+def test_another_model_of_the_same_name_is_served_itself(tmp_path, monkeypatch, model):
+    """What was fitted again from the file that was there before is no successor of the one that is there now."""
+    fits_by(monkeypatch, model.read_bytes())
+    other = tmp_path / "other.rather"
+    votes = {"user": ["a", "b"] * 6, "winner": ITEMS[:4] * 3, "loser": ITEMS[1:5] * 3}
+    fitted = AltSVM(rank=1, reg=5.0).fit(votes_of(votes))
+    fitted.calibrate()
+    fitted._crowd()
+    fitted.save(other, comparisons=True)
+    for path in (other, model, other):
+        base = opened(path, only_ids(ITEMS))
+        with Here(tmp_path / "state", base=base, base_path=str(path), refit_every=60.0) as served:
+            refitted = served.desk.knowledge.version
+            assert refitted == (base.version if path is model else refitted)
+            assert served.wait(served.served.refits.once())
+    assert refitted == refits.version_of(model)  # what the first one's refit made, the second time it is served
 
 
 def test_what_votes_cannot_join(tmp_path):

@@ -66,8 +66,8 @@ def test_what_cannot_be_served(items, tmp_path, monkeypatch):
     assert "use --updatable" in complaint("serve", tmp_path / "m.rather", "--refit")
     assert "knows none of the items" in complaint("serve", tmp_path / "m.rather", "--items", items)
     monkeypatch.setattr(ledgers, "WAIT", 0.0)
-    (tmp_path / "fruit.served").mkdir()
-    ledger = Ledger(str(tmp_path / "fruit.served" / "votes.sqlite"))
+    (tmp_path / "fruit.csv.served").mkdir()
+    ledger = Ledger(str(tmp_path / "fruit.csv.served" / "votes.sqlite"))
     ledger.take()
     assert "another process serves" in complaint("serve", items, "--port", 0)
     ledger.close()
@@ -184,5 +184,5 @@ def test_the_state_is_beside_the_file(items, tmp_path):
     """Votes, models and secrets are in a folder of the file's name unless another is named."""
     options = grammar().parse_known_args(["serve", str(items)])[0]
     settings = serve._settings(options, serving)
-    assert settings.state == tmp_path / "fruit.served" and settings.listed.ids == list(ITEMS)
+    assert settings.state == tmp_path / "fruit.csv.served" and settings.listed.ids == list(ITEMS)
     assert settings.title == "fruit" and settings.refit_every == 60.0 and settings.base is None

@@ -120,8 +120,9 @@ def test_undo_asks_again(here):
     assert len(here.rows(answers)) == len(here.rows(undos)) == 1 and len(here.rows(questions)) == 3
     here.answer(again["token"], "right")
     assert own_answers(here) == [(again["token"], "right")] and here.ledger.counts(0.0) == (1, 1)
-    refused = here.answer(first["token"], "right")
-    assert refused.status_code == 409  # what was undone is undone
+    for reply in ("left", "right"):
+        refused = here.answer(first["token"], reply)
+        assert refused.status_code == 409 and "took that answer back" in refused.json()["error"]
 
 
 def test_the_ranking_is_ones_own(here):

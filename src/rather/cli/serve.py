@@ -7,11 +7,11 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.table_files import read_file
 from ..data.whole_files import existing
 from ..errors import InputError, number
 from ..estimators import load
 from .answer import Document, facts, in_json, in_words, write
+from .inputs import add_csv, read_table
 from .kept import NEEDS
 
 if TYPE_CHECKING:
@@ -32,14 +32,15 @@ def add_serving(parser: Any) -> None:
         "votes from nothing (the demonstration's film club)",
     )  # fmt: skip
     parser.add_argument("--items", metavar="FILE", help="with MODEL: such a table of the items to show (all, by id)")
+    add_csv(parser)
     parser.add_argument("--title", metavar="TEXT", help="what is ranked here (the name of the file)")
     keep = parser.add_argument_group("what is kept")
-    keep.add_argument("--state", metavar="FOLDER", help="votes, models, the admin token (beside the file, NAME.served)")
+    keep.add_argument("--state", metavar="FOLDER", help="votes, models, the admin token (beside the file, FILE.served)")
     keep.add_argument("--votes", metavar="DATABASE", help="elsewhere: a file, or postgresql://USER@HOST/NAME")
     keep.add_argument(
         "--refit", nargs="?", type=float, const=MINUTES, metavar="MINUTES",
-        help=f"fit again when there are new votes, at most so often ({MINUTES:g}); ITEMS always do; MODEL must have "
-        "been fitted to votes with --updatable",
+        help=f"fit again when there are new votes, at most so often: MODEL, fitted to votes --updatable ({MINUTES:g}); "
+        f"ITEMS always are ({MINUTES / 10:g})",
     )  # fmt: skip
     reach = parser.add_argument_group("who can reach it")
     reach.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="to listen at (127.0.0.1)")
@@ -87,24 +88,21 @@ def _settings(options: argparse.Namespace, serving: Any) -> Any:
     }  # fmt: skip
     what, refit = options.what, None if options.refit is None else 60 * options.refit
     path = Path(CLUB if what is None else existing(what, "a model that 'rather fit' saved, or a table of items"))
-    state = Path(options.state) if options.state else path.with_name(f"{path.stem}.served")
-    try:
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people said is nobody else's
-    except OSError as e:
-        raise InputError(f"cannot make the folder {str(state)!r}: {e.strerror}; name another with --state") from e
+    state = Path(options.state) if options.state else path.with_name(f"{path.name}.served")
     title = options.title or ("The film club" if what is None else path.stem.replace("_", " ").replace("-", " "))
     if what is not None and path.suffix.lower() in TABLES:
         if options.items is not None:
             raise InputError(f"{what!r} is a table of items already; leave --items out")
-        listed = _listed(path)
+        listed = _listed(path, options)
         return serving.Settings(state, title, listed, refit_every=refit or 60 * MINUTES / 10, **common)
     if what is None:
+        serving.make_folder(state)
         path = _film_club(state)
     from ..server import refits
     from ..server.listed import only_ids
 
     model = load(path)
-    listed = only_ids(model.items_.tolist()) if options.items is None else _listed(Path(options.items))
+    listed = only_ids(model.items_.tolist()) if options.items is None else _listed(Path(options.items), options)
     if refit is not None:
         refits.check_base(model, str(path))
     base = refits.opened(path, listed)
@@ -113,10 +111,10 @@ def _settings(options: argparse.Namespace, serving: Any) -> Any:
     )
 
 
-def _listed(path: Path) -> Any:
+def _listed(path: Path, options: argparse.Namespace) -> Any:
     from ..server import listed
 
-    return listed.read(read_file(str(path), None, None), repr(str(path)), path.parent)
+    return listed.read(read_table(str(path), options), repr(str(path)), path.parent)
 
 
 def _film_club(state: Path) -> Path:

@@ -48,6 +48,11 @@ WHY = {
     503: "not now; Retry-After",
 }  # fmt: skip
 
+UNREADABLE = {
+    "json_invalid": "The body is not JSON.",
+    "model_attributes_type": "The body must be a JSON object, with the header Content-Type: application/json.",
+}
+
 Limit = Annotated[int, Query(ge=1, le=MOST_ROWS, description="rows at most")]
 BEARER = HTTPBearer(auto_error=False, description="the admin token")
 CSV: dict[str, Any] = {"content": {"text/csv": {}}, "description": "every answer, also those undone, with marks"}
@@ -316,7 +321,7 @@ def _page(app: FastAPI, desk: Desk) -> None:
         return Response(file.body, media_type=file.kind, headers=headers)
 
     def page(path: str, name: str) -> None:
-        @app.get(path, include_in_schema=False)
+        @app.api_route(path, methods=["GET", "HEAD"], include_in_schema=False)
         async def show(request: Request) -> Response:
             return sent(name, request)
 
@@ -354,7 +359,8 @@ def _refusals(app: FastAPI) -> None:
     async def invalid(_: Request, e: RequestValidationError) -> Response:
         first = e.errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:])
-        return Json({"error": f"{where or 'the request'}: {first['msg']}"}, 422)
+        said = UNREADABLE.get(first["type"], f"{where or 'the request'}: {first['msg']}")
+        return Json({"error": said}, 422)
 
     @app.exception_handler(InputError)
     async def input_error(_: Request, e: InputError) -> Response:

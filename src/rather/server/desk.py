@@ -117,6 +117,8 @@ class Desk:
         asked = visitor.asked.get(token)
         if asked is None:
             raise Refusal(404, NOT_YOURS)
+        if asked.undone:
+            raise Refusal(409, "You took that answer back; the pair may be asked again, by another question.")
         if asked.reply is not None:
             if asked.reply != reply:
                 raise Refusal(

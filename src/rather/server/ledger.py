@@ -308,6 +308,7 @@ ANSWER = {
 def _url(given: str) -> Any:
     """A URL of SQLAlchemy: of the kinds we know, or the path of a file."""
     if "://" not in given:
+        given = str(Path(given) / "votes.sqlite") if Path(given).is_dir() else given
         given = f"sqlite:///{Path(given).absolute()}"
     try:
         url = make_url(given)

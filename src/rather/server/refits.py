@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..data.comparisons import Comparisons
 from ..errors import InputError
 from ..estimators import load
@@ -155,6 +157,8 @@ def fit(database: str, base: str | None, out: str) -> None:
         for role in ("winner", "loser"):
             frame[role] = [own.get(item, item) for item in frame[role]]
         model, said = type(earlier)(**earlier.get_params()), earlier._fitted_to
+        there = np.isin(said.users.astype(str), frame["user"].astype(str))  # who is in the base from this very ledger
+        said = said._with(said.source.of_users(~there)) if there.any() else said
         said = said.extended(Comparisons.from_frame(frame, **columns))
         model.set_params(n_threads=1)
     model.fit(said)

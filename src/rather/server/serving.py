@@ -67,6 +67,16 @@ def kept_secret(path: Path, n_bytes: int = 24) -> str:
     return found
 
 
+def make_folder(path: Path) -> None:
+    """One that nobody else looks into: what people said is in it, or beside it."""
+    try:
+        for folder in (*reversed(path.parents), path):
+            if not folder.exists():
+                folder.mkdir(mode=0o700)
+    except OSError as e:
+        raise InputError(f"cannot make the folder {str(path)!r}: {e.strerror}; name another with --state") from e
+
+
 def _in_url(host: str) -> str:
     """A host as browsers name it."""
     return f"[{host}]" if ":" in host else host
@@ -77,8 +87,9 @@ class Served:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = s = settings
-        models = s.state / "models"
-        models.mkdir(parents=True, exist_ok=True)
+        # What was fitted again from a model is no successor of another one that takes its place.
+        models = s.state / ("models" if s.base is None else f"models-{s.base.version}")
+        make_folder(models)
         self.admin, key = kept_secret(s.state / "admin-token"), kept_secret(s.state / "address-key")
         self.ledger = Ledger(s.votes or str(s.state / "votes.sqlite"))
         try:

@@ -36,7 +36,8 @@ export function answers(place, { answers: given }, undo) {
 
 const odds = (difference) => {
   const times = Math.exp(Math.abs(difference));
-  return `${difference > 0 ? '×' : '÷'} ${times < 10 ? times.toFixed(1) : Math.round(times)}`;
+  const said = times < 10 ? times.toFixed(1) : times < 1000 ? Math.round(times) : '> 1,000';
+  return `${difference > 0 ? '×' : '÷'} ${said}`;
 };
 
 export function difference(place, { rows }) {
