@@ -5,13 +5,13 @@
 Who rated what counts as a click; a tenth of every user's clicks is held out. On the paper's draws of C comparisons,
 ``AltSVM C=`` is our default model, ``plain C=`` the paper's to the letter with the regularisation of its authors'
 published configuration (github.com/dhpark22/collranking), 1000 whatever C is, ``scaled C=`` the same with C / 5, so
-that it grows as the loss does. ``AltSVM`` is our default for clicks, each against unseen items, and ``AltSVM-logistic,
-tuned`` what did best on held-out training clicks: the logistic loss, 2,000 unseen items, rank 160, item_power 1/4. The
-others, RobiRank and BPR have rank 100. What people would use today stands below: Popularity, RP3beta and EASE, which
-are ours, and methods of irspack and implicit, which run where these are installed. Their settings, marked tuned or
-the defaults of ours, are those of a grid (``--tune`` of ``benchmarks/peers.py``) that did best by precision@10 on a
-tenth of the training clicks of seed 0; ``EASE, balance 0`` is its paper's, which does not weigh users. What each takes,
-side by side: ``benchmarks/peers.py clicks``.
+that it grows as the loss does. ``AltSVM`` is our default for clicks, each against unseen items, ``ClickRanker`` adds
+weights between items, and ``AltSVM-logistic, tuned`` is what did best on held-out training clicks: the logistic loss,
+2,000 unseen items, rank 160, item_power 1/4. The others, RobiRank and BPR have rank 100. What people would use
+today stands below: Popularity, RP3beta and EASE, which are ours, and methods of irspack and implicit, which run where
+these are installed. Their settings, marked tuned or the defaults of ours, are those of a grid (``--tune`` of
+``benchmarks/peers.py``) that did best by precision@10 on a tenth of the training clicks of seed 0; ``EASE, balance
+0`` is its paper's, which does not weigh users. What each takes, side by side: ``benchmarks/peers.py clicks``.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ METHODS: dict[str, Fit] = {
     **{f"plain C={c}": drawn(c, lambda: plain(1000.0)) for c in DRAWN},
     **{f"scaled C={c}": drawn(c, partial(plain, c / 5)) for c in DRAWN[:-1]},
     "AltSVM": unseen(lambda seed: rather.AltSVM(rank=RANK)),
+    "ClickRanker": unseen(lambda seed: rather.ClickRanker(rank=RANK)),
     "AltSVM-logistic, tuned": unseen(
         lambda seed: rather.AltSVM(rank=160, loss="logistic", item_power=0.25), number=2000
     ),

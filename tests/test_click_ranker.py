@@ -103,6 +103,12 @@ def test_lists_in_blocks_are_lists_at_once(model, monkeypatch):
     assert (scores == model.score(np.tile(model.users_, 3), np.repeat(model.items_[:3], len(model.users_)))).all()
 
 
+def test_what_is_shown_of_a_model_is_not_to_be_written_to(model):
+    for shown in (model.item_weights_, model.inputs_):
+        with pytest.raises(ValueError, match="read-only"):
+            shown[:] = 0
+
+
 def test_newcomers_in_every_form(model):
     """Items, a table of items, clicks of one user: the same person; pairs count their winners; nobody is typical."""
     clicked = model.items_[[2, 5, 9]].tolist()

@@ -193,6 +193,15 @@ def test_what_is_no_database_is_said_so(tmp_path):
     Ledger(str(tmp_path), must_exist=True).close()
 
 
+def test_any_path_is_a_file_of_that_very_name(tmp_path):
+    """Also one that would be half a query in a URL; and nobody else may read it."""
+    path = tmp_path / "tea or coffee?.csv.served%20 #1"
+    Ledger(str(path)).close()
+    assert path.is_file() and path.stat().st_mode & 0o077 == 0
+    again = Ledger(str(path), must_exist=True)
+    assert Ledger(again.address, must_exist=True).url == again.url
+
+
 def test_a_password_is_not_shown():
     """A server that is not there is said so, without how to get in."""
     pytest.importorskip("psycopg")

@@ -234,6 +234,25 @@ def test_another_model_of_the_same_name_is_served_itself(tmp_path, monkeypatch, 
     assert refitted == refits.version_of(model)  # what the first one's refit made, the second time it is served
 
 
+def test_people_and_items_that_are_numbers(tmp_path):
+    """A model whose ids are numbers is fitted again like any other; items that are none cannot join it."""
+    rng, path = range(40), tmp_path / "numbers"
+    numbers = {
+        "user": [n % 5 for n in rng],
+        "winner": [n % 4 for n in rng],
+        "loser": [(n + 1 + n % 3) % 4 for n in rng],
+    }
+    AltSVM(rank=1, reg=5.0).fit(votes_of(numbers)).save(path, comparisons=True)
+    with Here(tmp_path / "state", listed=only_ids(["0", "1", "2", "3", "10"])) as here:
+        answered(here, 12)
+        refits.fit(here.ledger.address, str(path), str(tmp_path / "m"))
+    base, after = rather.load(path), rather.load(tmp_path / "m")
+    assert len(after._fitted_to) == len(numbers["user"]) + 12 and set(after.items_) == {0, 1, 2, 3, 10}
+    refits.check_base(base, "numbers", only_ids(["0", "7"]))
+    with pytest.raises(rather.InputError, match="'tea' is none"):
+        refits.check_base(base, "numbers", only_ids(["0", "tea"]))
+
+
 def test_what_votes_cannot_join(tmp_path):
     """A model without what it was fitted to, and one that was fitted to ratings."""
     user, item, rating = zip(*[(u, i, (u * i) % 5 + 1) for u in range(8) for i in range(6)], strict=True)
@@ -243,4 +262,4 @@ def test_what_votes_cannot_join(tmp_path):
     rated.save(tmp_path / "rated", comparisons=True)
     for name, said in (("bare", "use --updatable"), ("rated", "which votes cannot join")):
         with pytest.raises(rather.InputError, match=said):
-            refits.check_base(rather.load(tmp_path / name), name)
+            refits.check_base(rather.load(tmp_path / name), name, only_ids(ITEMS))

@@ -15,7 +15,7 @@ from ..estimators import ESTIMATORS
 from .answer import Document, facts
 from .features import files_of, learned, read_features, told
 from .inputs import as_read, read_source
-from .kept import read_votes
+from .kept import kept_file, read_votes
 from .outputs import check_different, check_model
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def fit(options: argparse.Namespace) -> Answer:
     places = (options.out, f"{options.out}{PARTIAL}") if Path(options.out).exists() else (options.out,)
     if (options.file is None) == (options.votes is None):
         raise InputError("fit learns from a FILE or from --votes; give one of them")
-    files = options.file, *files_of(options), *places, options.checkpoint
+    files = options.file, kept_file(options), *files_of(options), *places, options.checkpoint
     check_different("the data, the features, the model and the checkpoint", files)
     for place in places:
         check_model(place, options.force)

@@ -188,7 +188,8 @@ def _fit(parser: Parser) -> None:
         "--model",
         default="AltSVM",
         choices=tuple(ESTIMATORS),
-        help="(AltSVM); ItemMean, Differences, CofiRank, LCR need ratings, RobiRank, Popularity, RP3beta, EASE clicks",
+        help="(AltSVM); ItemMean, Differences, CofiRank, LCR need ratings, ClickRanker, RobiRank, Popularity, RP3beta, "
+        "EASE clicks",
     )
     model.add_argument(
         "--rank",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
@@ -17,6 +18,13 @@ def add_votes(parser: Any) -> None:
     group = parser.add_argument_group("votes that 'rather serve' keeps, instead of FILE")
     group.add_argument("--votes", metavar="DATABASE", help="votes.sqlite in its folder, or postgresql://USER@HOST/NAME")
     group.add_argument("--marked", action="store_true", help="also those that look like a script's (left out)")
+
+
+def kept_file(options: argparse.Namespace) -> str | None:
+    """The file that the votes are in, where it is one."""
+    if options.votes is None or "://" in options.votes:
+        return None
+    return str(Path(options.votes) / "votes.sqlite" if Path(options.votes).is_dir() else options.votes)
 
 
 def read_votes(options: argparse.Namespace) -> Source:

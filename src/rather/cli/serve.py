@@ -104,7 +104,7 @@ def _settings(options: argparse.Namespace, serving: Any) -> Any:
     model = load(path)
     listed = only_ids(model.items_.tolist()) if options.items is None else _listed(Path(options.items), options)
     if refit is not None:
-        refits.check_base(model, str(path))
+        refits.check_base(model, str(path), listed)
     base = refits.opened(path, listed)
     return serving.Settings(
         state, title, listed, base, None if refit is None else str(path), refit_every=refit, **common

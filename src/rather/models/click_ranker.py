@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..data.ids import Codes
-from ..data.rows import row_starts
+from ..data.ids import Codes, read_only
 from ..errors import number
 from ..native import FloatArray, threads
 from ..solving.certificate import Certificate
@@ -114,19 +113,20 @@ class ClickRanker(ClickModel):
     def _on_one_scale(self, n_users: int) -> tuple[float, float]:
         """What makes the standard deviations of the two parts 1 and ``mix``, over some people."""
         some = np.unique(np.linspace(0, n_users - 1, min(SCALED_ON, n_users)).astype(np.int32))
-        every = np.arange(len(self.items_), dtype=np.int32)
-        of_items, of_people = self._of_items(some), self.low_rank_._score_block(some, every)
-        deviations = (float(np.sqrt(np.var(part, axis=1, dtype=np.float64).mean())) for part in (of_items, of_people))
-        items, people = ((1.0 / d) if d > 0 else 1.0 for d in deviations)
+        every, varies = np.arange(len(self.items_), dtype=np.int32), np.zeros(2)
+        for _, u in self._in_blocks(some):
+            for at, part in enumerate((self._rows(u), self.low_rank_._score_block(u, every))):
+                varies[at] += float(np.var(part, axis=1, dtype=np.float64).sum())
+        items, people = ((1.0 / d) if d > 0 else 1.0 for d in np.sqrt(varies / len(some)).tolist())
         return items, float(self.mix) * people
 
     @property
     def item_weights_(self) -> FloatArray:
-        return self._frozen()._items.B
+        return read_only(self._frozen()._items.B)
 
     @property
     def inputs_(self) -> Codes:
-        return self._frozen()._items.inputs
+        return read_only(self._frozen()._items.inputs)
 
     @of_one_moment
     def certificate(self) -> Certificate:
@@ -142,7 +142,7 @@ class ClickRanker(ClickModel):
 
     # -- scores -------------------------------------------------------------------------------------------------
 
-    def _of_items(self, u: Codes) -> FloatArray:
+    def _rows(self, u: Codes) -> FloatArray:
         """The item-item part of some people's scores of every item; of those without clicks everybody's."""
         clicks = select(self.seen_, u)
         scores = self._items.scores(clicks, threads(self.n_threads))
@@ -154,17 +154,10 @@ class ClickRanker(ClickModel):
         return items * of_items + people * of_people
 
     def score_codes(self, u: Codes, j: Codes) -> FloatArray:
-        out = np.empty(len(u), np.float32)
-        who, at = np.unique(u, return_inverse=True)
-        order = np.argsort(at.reshape(-1), kind="stable")
-        start = row_starts(at.reshape(-1)[order].astype(np.int32), len(who))
-        for some, rows in self._in_blocks(who.astype(np.int32)):
-            mine = order[start[some.start] : start[some.stop]]
-            out[mine] = self._of_items(rows)[at.reshape(-1)[mine] - some.start, j[mine]]
-        return self._sum(out, self.low_rank_.score_codes(u, j))
+        return self._sum(super().score_codes(u, j), self.low_rank_.score_codes(u, j))
 
     def _score_block(self, u: Codes, items: Codes) -> FloatArray:
-        return self._sum(self._of_items(u)[:, items], self.low_rank_._score_block(u, items))
+        return self._sum(super()._score_block(u, items), self.low_rank_._score_block(u, items))
 
     @of_one_moment
     def everyone(self) -> FloatArray:

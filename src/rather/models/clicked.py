@@ -9,9 +9,11 @@ import numpy as np
 
 from ..data import frames
 from ..data.comparisons import Comparisons
+from ..data.ids import Codes
 from ..data.rows import Clicks, Pairs, is_tied, row_starts
 from ..data.votes import Votes
 from ..errors import InputError
+from ..native import FloatArray
 from .answers import NOBODY, column_of, is_answer, is_table, of_people
 from .estimator import Estimator
 from .exclusions import Rows
@@ -23,6 +25,26 @@ class ClickModel(Estimator):
     """An estimator to which a newcomer's clicks are enough."""
 
     UNKNOWN_USER = "use fold_in(...) to add a person from their clicks"
+
+    whole_rows = True
+
+    def _rows(self, u: Codes) -> FloatArray:
+        """What some users' clicks say of every item."""
+        raise NotImplementedError
+
+    def score_codes(self, u: Codes, j: Codes) -> FloatArray:
+        out = np.empty(len(u), np.float32)
+        who, at = np.unique(u, return_inverse=True)
+        at = at.reshape(-1)
+        order = np.argsort(at, kind="stable")
+        start = row_starts(at[order].astype(np.int32), len(who))
+        for some, rows in self._in_blocks(who.astype(np.int32)):
+            mine = order[start[some.start] : start[some.stop]]
+            out[mine] = self._rows(rows)[at[mine] - some.start, j[mine]]
+        return out
+
+    def _score_block(self, u: Codes, items: Codes) -> FloatArray:
+        return self._rows(u)[:, items]
 
     @of_one_moment
     def fold_in(self, answers: Any, features: Any = None, asked: bool = False) -> Newcomer:

@@ -45,6 +45,7 @@ class Model(Stateful):
     UNKNOWN_USER = "fit again with some of their answers"
     n_threads: int | None = None
     seed: int = 0
+    whole_rows = False  # whether scores of some items take those of all
 
     user_vocabulary_: Vocabulary
     item_vocabulary_: Vocabulary
@@ -90,7 +91,7 @@ class Model(Stateful):
     def _best(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
         """(query, item, score, rank) of each user's k best of some items (in order), flat, none of those excluded."""
         parts = []
-        for some, rows in self._in_blocks(u, len(items)):
+        for some, rows in self._in_blocks(u, None if self.whole_rows else len(items)):
             gone = None if excluded is None else select(excluded, np.arange(some.start, some.stop, dtype=np.int32))
             score = self._score_block(rows, items)
             query, place, found, rank = best_scores(score, k, gone, items, threads(self.n_threads))

@@ -12,9 +12,8 @@ from ..data.comparisons import Comparisons
 from ..data.ids import Codes, read_only
 from ..errors import InputError, number
 from ..models.clicked import ClickModel, require_clicks
-from ..models.exclusions import Rows, select
+from ..models.exclusions import select
 from ..models.factors import LARGEST
-from ..models.lists import best_scores
 from ..models.model import BLOCK
 from ..models.state import of_one_moment
 from ..native import FloatArray, threads
@@ -96,31 +95,11 @@ class ItemWeights(ClickModel):
         scores[np.diff(X.indptr) == 0] = self._mean
         return scores
 
-    def score_codes(self, u: Codes, j: Codes) -> FloatArray:
-        who, at = np.unique(u, return_inverse=True)
-        order = np.argsort(at, kind="stable")
-        first, size = np.searchsorted(at[order], np.arange(len(who) + 1)), _block(len(self.items_))
-        out = np.empty(len(u), np.float32)
-        for begin in range(0, len(who), size):
-            end = min(begin + size, len(who))
-            asked = order[first[begin] : first[end]]
-            out[asked] = self._rows(who[begin:end].astype(np.int32))[at[asked] - begin, j[asked]]
-        return out
-
     @of_one_moment
     def everyone(self) -> FloatArray:
         """The mean of all users' scores."""
         self._require_fit()
         return self._mean.copy()
-
-    def _best(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
-        parts, size = [], _block(len(self.items_))
-        for begin in range(0, max(len(u), 1), size):
-            rows = u[begin : begin + size]
-            gone = None if excluded is None else select(excluded, np.arange(begin, begin + len(rows), dtype=np.int32))
-            query, *rest = best_scores(self._rows(rows)[:, items], k, gone, items, threads(self.n_threads))
-            parts.append((query + begin, *rest))
-        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
     # -- files --------------------------------------------------------------------------------------------------
 

@@ -143,9 +143,9 @@ class Desk:
         if asked.undone:
             return {**await self._asked_now(visitor), "repeated": True}
         now = time.time()
-        again = Asked(secret(), asked.left, asked.right, now, asked.probability)
+        again = Asked(secret(), asked.left, asked.right, now)
         may_ask = len(visitor.asked) < MOST_QUESTIONS
-        rows = [self._row(visitor, again, "again", 1.0)] if may_ask else []
+        rows = [self._row(visitor, again, "again", 1.0, None)] if may_ask else []
         await self._write({"undos": [{"token": token, "undone": now}], "questions": rows})
         with self._counted(visitor):
             asked.undone = True
@@ -180,17 +180,20 @@ class Desk:
         made = await asyncio.to_thread(self._chosen, visitor, said) if long else self._chosen(visitor, said)
         if made is None:
             return None, []
-        left, right = (self.listed.ids[code] for code in (made.left, made.right))
-        asked = Asked(secret(), left, right, time.time(), made.probability)
-        return asked, [self._row(visitor, asked, made.policy, made.chance)]
+        question, version = made
+        left, right = (self.listed.ids[code] for code in (question.left, question.right))
+        asked = Asked(secret(), left, right, time.time(), question.probability)
+        return asked, [self._row(visitor, asked, question.policy, question.chance, version)]
 
-    def _chosen(self, visitor: Visitor, said: list[Said]) -> Question | None:
+    def _chosen(self, visitor: Visitor, said: list[Said]) -> tuple[Question, str | None] | None:
+        """What to ask, and by which version of the model."""
         knowledge = self.knowledge
         belief = knowledge.nothing
         if knowledge.model is not None:
             belief = visitor.belief(knowledge, said)
             visitor.keep(knowledge, said, belief)
-        return knowledge.question(belief, said, np.random.default_rng(secrets.randbits(64)))
+        made = knowledge.question(belief, said, np.random.default_rng(secrets.randbits(64)))
+        return None if made is None else (made, knowledge.version)
 
     @contextmanager
     def _counted(self, visitor: Visitor) -> Iterator[None]:
@@ -201,10 +204,10 @@ class Desk:
         self.people += (after > 0) - (before > 0)
         self.answers += after - before
 
-    def _row(self, visitor: Visitor, asked: Asked, policy: str, chance: float) -> dict[str, Any]:
+    def _row(self, visitor: Visitor, asked: Asked, policy: str, chance: float, version: str | None) -> dict[str, Any]:
         return {
             "token": asked.token, "visitor": visitor.key, "left_item": asked.left, "right_item": asked.right,
-            "policy": policy, "chance": chance, "probability": asked.probability, "model": self.knowledge.version,
+            "policy": policy, "chance": chance, "probability": asked.probability, "model": version,
             "asked": asked.asked,
         }  # fmt: skip
 

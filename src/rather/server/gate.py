@@ -87,12 +87,13 @@ class Gate:
             return
         if scope["type"] != "http":
             return  # there are no web sockets here
-        began, status = time.perf_counter(), 500
+        began, status, working = time.perf_counter(), 500, 0
 
         async def with_headers(message: Message) -> None:
-            nonlocal status
+            nonlocal status, working
             if message["type"] == "http.response.start":
                 status = message["status"]
+                self.here, working = self.here - working, 0  # who is slow to read what was made keeps nobody out
                 there = {name for name, _ in message["headers"]}
                 message["headers"] = [*message["headers"], *(h for h in self._headers(scope) if h[0] not in there)]
             await send(message)
@@ -105,11 +106,11 @@ class Gate:
             except Refusal as e:
                 await refuse(with_headers, e)
                 return
-            self.here += 1  # of those who are slow to say what they want, any number may be
+            self.here, working = self.here + 1, 1  # of those who are slow to say what they want, any number may be
             try:
                 await self.app(scope, given, with_headers)
             finally:
-                self.here -= 1
+                self.here -= working
         finally:
             self.count(scope["path"], status, time.perf_counter() - began)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import os
 import secrets
 import threading
 import time
@@ -31,14 +32,14 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from ..errors import FileError, InputError
 
 BUSY = 5.0  # seconds to wait for a database that somebody else has locked
 SERVED = 0x7261746865720001  # PostgreSQL's advisory lock of the one process that serves
-REPLIES = "left", "right", "tie", "unseen left", "unseen right", "unseen both"
+DECIDED = "left", "right", "tie"  # replies that say what somebody prefers; others, that they do not know an item
 WAIT = 10.0  # seconds for another process, which was ended, to let go of a database
 
 metadata = MetaData()
@@ -133,6 +134,8 @@ class Ledger:
         self.is_file = self.url.get_backend_name() == "sqlite"
         if self.is_file and must_exist and not Path(self.url.database or "").is_file():
             raise FileError(f"there is no database {self.url.database!r}; name the one that 'rather serve' keeps")
+        if self.is_file and not must_exist:
+            _private(Path(str(self.url.database)))
         waits = {"timeout": BUSY} if self.is_file else {"connect_timeout": int(BUSY)}
         try:
             self.engine: Engine = create_engine(self.url, connect_args=waits, pool_size=8, max_overflow=8)
@@ -197,6 +200,11 @@ class Ledger:
         except SQLAlchemyError as e:
             why = " ".join(str(getattr(e, "orig", None) or e).split())
             raise FileError(f"the database {self.shown} does not answer as it should: {why}") from e
+
+    @property
+    def address(self) -> str:
+        """What opens it again."""
+        return str(self.url.database) if self.is_file else self.url.render_as_string(hide_password=False)
 
     @property
     def shown(self) -> str:
@@ -270,10 +278,13 @@ class Ledger:
             return c.execute(select(shares.c.visitor).where(shares.c.share == share)).scalar()
 
     def counts(self, fast: float) -> tuple[int, int]:
-        """How many people answered, and how many answers stand, but for those given in less than so many seconds."""
+        """How many people said what they prefer, and how many such answers stand, but for those given in less than so
+        many seconds."""
         live = answers.join(questions).outerjoin(undos, undos.c.token == answers.c.token)
         found = select(func.count(questions.c.visitor.distinct()), func.count()).select_from(live)
-        found = found.where(undos.c.token.is_(None), answers.c.answered - questions.c.asked >= fast)
+        found = found.where(
+            undos.c.token.is_(None), answers.c.answered - questions.c.asked >= fast, answers.c.reply.in_(DECIDED)
+        )
         with self.sentences(), self.engine.connect() as c:
             people, said = c.execute(found).one()
         return int(people), int(said)
@@ -305,11 +316,17 @@ ANSWER = {
 }  # fmt: skip
 
 
+def _private(path: Path) -> None:
+    """A file for a database that is not there yet, which only its owner reads; what SQLite puts beside it is alike."""
+    with contextlib.suppress(OSError):  # what cannot be made is said by the database
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+
+
 def _url(given: str) -> Any:
     """A URL of SQLAlchemy: of the kinds we know, or the path of a file."""
     if "://" not in given:
         given = str(Path(given) / "votes.sqlite") if Path(given).is_dir() else given
-        given = f"sqlite:///{Path(given).absolute()}"
+        return URL.create("sqlite", database=str(Path(given).absolute()))
     try:
         url = make_url(given)
     except ArgumentError as e:

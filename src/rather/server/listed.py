@@ -79,7 +79,8 @@ def _listed(ids: list[str], titles: Any, descriptions: Any, pictures: Any, file:
     if len(ids) > MOST_ITEMS:
         raise InputError(f"{file} lists {len(ids):,} items; at most {MOST_ITEMS:,} can be served")
     if len(set(ids)) < len(ids):
-        twice = next(x for n, x in enumerate(ids) if x in set(ids[:n]))
+        before: set[str] = set()
+        twice = next(x for x in ids if x in before or before.add(x))  # type: ignore[func-returns-value]
         raise InputError(f"{file} lists item {twice!r} twice; list it once")
     long = next((x for x in ids if len(x) > LONGEST_ID or not x.strip()), None)
     if long is not None:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -113,7 +114,7 @@ class Refits:
     async def once(self) -> bool:
         """Fit, look, swap; whether there is a newer model."""
         path = self.folder / f"{time.time_ns()}{ENDING}"
-        task = {"database": self.ledger.url.render_as_string(hide_password=False), "base": self.base, "out": str(path)}
+        task = {"database": self.ledger.address, "base": self.base, "out": str(path)}
         try:
             # On standard input: a password in the URL is nobody else's to see.
             self._process = await asyncio.create_subprocess_exec(
@@ -153,12 +154,13 @@ def fit(database: str, base: str | None, out: str) -> None:
         said = Comparisons.from_frame(frame, **columns)
     else:
         earlier = load(base)
-        own = {str(item): item for item in earlier.items_.tolist()}
-        for role in ("winner", "loser"):
-            frame[role] = [own.get(item, item) for item in frame[role]]
         model, said = type(earlier)(**earlier.get_params()), earlier._fitted_to
         there = np.isin(said.users.astype(str), frame["user"].astype(str))  # who is in the base from this very ledger
         said = said._with(said.source.of_users(~there)) if there.any() else said
+        if _numbered(said.users):  # visitors get numbers that nobody has
+            frame["user"] = np.unique(frame["user"], return_inverse=True)[1] + int(said.users.max()) + 1
+        if _numbered(said.items):
+            frame |= {role: frame[role].astype(np.int64) for role in ("winner", "loser")}
         said = said.extended(Comparisons.from_frame(frame, **columns))
         model.set_params(n_threads=1)
     model.fit(said)
@@ -167,8 +169,12 @@ def fit(database: str, base: str | None, out: str) -> None:
     model.save(out, comparisons=True)
 
 
-def check_base(model: Any, path: str) -> None:
-    """Refuse a model that votes cannot join."""
+def _numbered(ids: Any) -> bool:
+    return bool(ids.dtype.kind in "iu")
+
+
+def check_base(model: Any, path: str, listed: Listed) -> None:
+    """Refuse a model that votes on listed items cannot join."""
     kept = model._fitted_to
     if kept is None:
         raise InputError(f"{path!r} does not hold what it was fitted to, so it cannot be fitted again; use --updatable")
@@ -177,6 +183,10 @@ def check_base(model: Any, path: str) -> None:
             f"{path!r} was fitted to {kept.source.name}, which votes cannot join; leave --refit out: answers are kept, "
             "and everybody's own list grows all the same"
         )
+    if _numbered(kept.items):
+        other = next((name for name in listed.ids if not re.fullmatch(r"-?\d{1,18}", name)), None)
+        if other is not None:
+            raise InputError(f"the items of {path!r} are numbers, and {other!r} is none; leave it out of the list")
 
 
 if __name__ == "__main__":

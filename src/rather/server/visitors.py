@@ -9,7 +9,7 @@ from typing import Any
 
 from ..models.belief import Belief
 from .knowledge import Knowledge, Said
-from .ledger import Ledger, hashed
+from .ledger import DECIDED, Ledger, hashed
 from .marks import FAST
 
 MOST = 4096  # in memory
@@ -30,8 +30,8 @@ class Asked:
 
     @property
     def counts(self) -> bool:
-        """Whether it stands, and was not answered as fast as only a script does."""
-        return self.reply is not None and not self.undone and self.answered - self.asked >= FAST
+        """Whether it stands, says what they prefer, and was not answered as fast as only a script does."""
+        return self.reply in DECIDED and not self.undone and self.answered - self.asked >= FAST
 
 
 @dataclass
