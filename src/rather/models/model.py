@@ -93,9 +93,8 @@ class Model(Stateful):
         parts = []
         for some, rows in self._in_blocks(u, None if self.whole_rows else len(items)):
             gone = None if excluded is None else select(excluded, np.arange(some.start, some.stop, dtype=np.int32))
-            score = self._score_block(rows, items)
-            query, place, found, rank = best_scores(score, k, gone, items, threads(self.n_threads))
-            parts.append((query + some.start, place, found, rank))
+            query, *rest = best_scores(self._score_block(rows, items), k, gone, items, threads(self.n_threads))
+            parts.append((query + some.start, *rest))
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
     def _best_shown(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
