@@ -19,7 +19,7 @@ pytest.importorskip("fastapi", reason="what serving needs is not installed: pip 
 import httpx
 from sqlalchemy import select
 
-from rather.server.ledger import REPLIES, answers, hashed, questions, undos
+from rather.server.ledger import DECIDED, answers, hashed, questions, undos
 from rather.server.visitors import remembered
 from serving_here import KINDS, Process, fresh_database, items_file, opened
 
@@ -59,7 +59,7 @@ class Person:
         """So many questions, each acknowledged, some taken back."""
         news = await self.send(http, "/api/question", {})
         while len(self.acknowledged) < n:
-            token, reply = news["question"]["token"], self.rng.choice(REPLIES[:3])
+            token, reply = news["question"]["token"], self.rng.choice(DECIDED)
             news = await self.send(http, "/api/answer", {"token": token, "reply": reply, "seconds": 1.0})
             self.acknowledged[token] = reply
             if self.rng.random() < UNDONE:
