@@ -355,3 +355,30 @@ def test_the_documentation_is_of_what_there_is(here):
         for how in documented["paths"][path].values():
             assert path == "/readyz" or {"421", "422", "429", "503"} <= set(how["responses"])
     assert "https://" not in here.get("/api").text.replace("https://www.w3.org", "")
+
+
+def test_who_is_slow_to_read_keeps_nobody_out():
+    """A request counts while it is worked on, and no longer when its reply is on the way."""
+
+    async def tried():
+        begun, read, seen = asyncio.Event(), asyncio.Event(), []
+
+        async def app(scope, receive, send):
+            seen.append(around.here)
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            begun.set()
+            await read.wait()
+
+        async def send(message):
+            seen.append(message["status"])
+
+        around = Gate(app, frozenset({"localhost"}), 50.0, False, lambda *_: None)
+        scope = {"type": "http", "method": "GET", "path": "/pictures/0", "headers": [(b"host", b"localhost")]}
+        going = asyncio.create_task(around(scope, None, send))
+        await begun.wait()
+        assert around.here == 0 and seen == [1, 200]
+        read.set()
+        await going
+        assert around.here == 0
+
+    asyncio.run(tried())
