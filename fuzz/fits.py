@@ -31,6 +31,7 @@ NEEDS = {
     "RobiRank": ("clicks",),
     "Popularity": ("clicks",),
     "RP3beta": ("clicks",),
+    "ClickRanker": ("clicks",),
     "EASE": ("clicks",),
 }
 WORST = 1.01

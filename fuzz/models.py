@@ -12,7 +12,7 @@ from rather.testing import small_data
 
 SEES = {
     **dict.fromkeys(("ItemMean", "Differences", "CofiRank", "LCR"), "ratings"),
-    **dict.fromkeys(("RobiRank", "Popularity", "RP3beta", "EASE"), "clicks"),
+    **dict.fromkeys(("ClickRanker", "RobiRank", "Popularity", "RP3beta", "EASE"), "clicks"),
 }
 SMALL = {"rank": 3, "max_iter": 3, "anchors": 2, "n_threads": 1}
 
