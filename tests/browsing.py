@@ -141,6 +141,14 @@ class Visit:
     def pair(self, page=None):
         return tuple((page or self.page).inner_text(f"{side} .title") for side in ("#left", "#right"))
 
+    def unfold(self, name):
+        """Tap until a panel is open: what is drawn above it may push it away from under the finger."""
+        for _ in range(5):
+            self.page.tap(f"#{name} summary")
+            if self.page.locator(f"#{name}[open]").count():
+                return
+        raise AssertionError(f"the panel {name} does not open")
+
     def token(self):
         """Of the question that is open."""
         reply = self.context.request.post(f"{self.server.url}/api/question", data={})

@@ -14,6 +14,7 @@ import rather  # noqa: E402
 from browsing import CHROMIUM, PHONE, Visit, axe_script, chromium, served  # noqa: E402
 from rather.cli.film_club import FILMS  # noqa: E402
 from rather.data import table_files  # noqa: E402
+from rather.server.marks import FAST  # noqa: E402
 from shell import document  # noqa: E402
 
 OTHER_ORIGIN = "http://elsewhere.invalid/x.png"
@@ -261,6 +262,7 @@ def test_while_it_collects(browser, tmp_path, visit):
                     shown.add("Oslo")
                 elif me.page.inner_text(f"{side} .title").startswith("City"):
                     assert me.page.locator(f"{side} .pattern path").count() == 1
+            me.page.wait_for_timeout(1000 * FAST + 50)  # what is answered sooner than anybody reads does not count
             me.turn("#left" if me.pair()[0] == "Oslo" else "#right" if me.pair()[1] == "Oslo" else "#tie")
         assert shown == {"Oslo"} and me.settled()[0] == "Oslo"
         assert me.get("/api/about")["collecting"] == {"answers": 12, "needed": 30}
@@ -334,7 +336,7 @@ def test_on_a_phone(club, visit):
     assert club.replies(token) == ["right"] and me.answered == 3
     me.settled()
     for name in PANELS:
-        me.page.tap(f"#{name} summary")
+        me.unfold(name)
     me.page.tap("#whatif")
     me.page.tap("#share")
     me.page.wait_for_selector("#shared-link[href]")

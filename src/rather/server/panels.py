@@ -132,7 +132,7 @@ def whatif(knowledge: Knowledge, belief: Belief, said: list[Said], left: int, ri
     before = _places(belief.expected(every))
     told = {}
     for reply in ("left", "right"):
-        after = _places(knowledge.belief([*said, Said(left, right, reply)], belief).expected(every))
+        after = _places(knowledge.belief([*said, Said(left, right, reply)]).expected(every))
         weight = np.abs(np.log(after) - np.log(before))
         most = np.argsort(-weight, kind="stable")[:MOVED]
         told[reply] = [
