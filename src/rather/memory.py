@@ -1,31 +1,33 @@
-"""What fits into this machine's memory, asked before it is taken."""
+"""How much memory is free, asked before it is taken."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+from . import cgroups
 from .errors import InputError
 
 _MEMINFO = Path("/proc/meminfo")
-_CONTAINER = (  # the limit of a container, what is used of it, and what of that is files: of both kinds of groups
-    (Path("/sys/fs/cgroup"), "memory.max", "memory.current", "inactive_file"),
-    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+# The limit of a control group, what is used of it, and what of that is file cache: of version 1 and of version 2.
+_FILES = (
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ("memory.max", "memory.current", "inactive_file"),
 )
 
 
 def available() -> int | None:
-    """Bytes that can be had now, or None where that cannot be told."""
-    free = [n for n in (_of_machine(), *(_of_container(*files) for files in _CONTAINER)) if n is not None]
-    return min(free) if free else None
+    """Return the bytes that can be had now, or None where the system does not say."""
+    groups = (_of_group(folder, *_FILES[unified]) for folder, unified in cgroups.folders("memory"))
+    return min((n for n in (_of_machine(), *groups) if n is not None), default=None)
 
 
-def _of_container(folder: Path, limit: str, used: str, files: str) -> int | None:
+def _of_group(folder: Path, limit: str, used: str, cache: str) -> int | None:
     try:
         stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        taken = int((folder / used).read_text()) - int(stat.get(files, 0))  # files give way
+        taken = int((folder / used).read_text()) - int(stat.get(cache, 0))  # the file cache gives way
         return max(int((folder / limit).read_text()) - max(taken, 0), 0)
-    except (OSError, ValueError):  # there is none, or "max"
+    except (OSError, ValueError):  # the group has no such file, or its limit is "max"
         return None
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from . import cores
 from .errors import InputError, number
 
 _core_baseline: Any = importlib.import_module(f"{__package__}._core_baseline")
@@ -40,11 +41,9 @@ GAP_LOSSES: dict[str, int] = core.GAP_LOSSES  # these see how ratings differ
 
 
 def threads(n_threads: int | None) -> int:
-    """Number of threads to use: all the cores this process may run on if None."""
+    """Return the number of threads to use: if None, as many as this process may keep busy."""
     if n_threads is None:
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
+        return cores.default()
     number("n_threads", n_threads, at_least=1, at_most=4096, integer=True)
     return int(n_threads)
 

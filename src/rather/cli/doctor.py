@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import __version__, native
+from .. import __version__, cores, native
 from ..data.datasets import cache
 from ..data.simulate import simulate
 from ..models.altsvm import AltSVM
@@ -44,7 +44,8 @@ def examine() -> dict[str, Any]:
         "numpy": np.__version__,
         "scipy": _version("scipy"),
         "system": platform.platform(),
-        "cores": native.threads(None),
+        "threads": cores.default(),
+        "thread_limits": cores.limits(),
         "simd": native.simd,
         "best_simd": native._core_baseline.best_instruction_set(),
         "packages": packages,
@@ -78,9 +79,8 @@ def show(document: dict[str, Any], console: Console) -> None:
     table.add_row("rather", document["version"])
     table.add_row("Python", f"{document['python']}, numpy {document['numpy']}, scipy {document['scipy']}")
     table.add_row("system", document["system"])
-    table.add_row(
-        "processor", f"{document['cores']} cores to use, {document['simd']} (best here: {document['best_simd']})"
-    )
+    table.add_row("processor", f"{document['simd']} (best here: {document['best_simd']})")
+    table.add_row("threads", _threads(document["threads"], document["thread_limits"]))
     for name, found in document["packages"].items():
         table.add_row(name, found or f"not installed ({OPTIONAL[name][0]})")
     table.add_row("data", document["data"] or "$RATHER_DATA is not set")
@@ -91,6 +91,12 @@ def show(document: dict[str, Any], console: Console) -> None:
         console.print("\nTo get what is missing:")
         for command in document["install"]:
             console.print(f"  {command}")
+
+
+def _threads(default: int, limits: dict[str, int]) -> str:
+    """Say how many threads are used by default, and which limit decides."""
+    deciding = " and ".join(name for name, limit in limits.items() if limit == default)
+    return f"{default} by default, limited by {deciding} ({', '.join(f'{n}: {k}' for n, k in limits.items())})"
 
 
 def _version(package: str) -> str | None:

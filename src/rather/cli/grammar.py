@@ -224,7 +224,9 @@ def _fit(parser: Parser) -> None:
     model.add_argument("--solver", choices=("newton", "sdca"), help="(newton)")
     model.add_argument("--max-iter", type=int, metavar="N", help="rounds at most (30)")
     model.add_argument("--tol", type=float, metavar="X", help="gap to stop at (0.0003; clicks 0.02)")
-    model.add_argument("--threads", dest="n_threads", type=int, metavar="N", help="(all cores)")
+    model.add_argument(
+        "--threads", dest="n_threads", type=int, metavar="N", help="(all cores that the process may use)"
+    )
     model.add_argument("--seed", type=int, metavar="S", help="(0)")
     model.add_argument(
         "--checkpoint", metavar="PATH", help="rewritten every round; a fit that was stopped goes on from it"

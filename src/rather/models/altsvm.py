@@ -101,7 +101,8 @@ class AltSVM(LowRank):
         ``exposure`` is used. With rank="auto" it is the certified distance from the best objective over all ranks,
         relative to it (None: 0.01).
     n_threads : int, optional
-        All cores by default.
+        By default as many as the process may keep busy: the smallest of its cores, its CPU affinity, the quota of its
+        control groups, and ``OMP_NUM_THREADS``. The newton solver returns the same bits with any number.
     seed : int
     verbose : bool
         Show a progress bar.
