@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard native/*) CMakeLists.txt pyproject.toml
+PART := bash scripts/part
 
-.PHONY: demo serve test test-all fuzz lint format bench paper sanitize clean
+TESTS := lint python old-versions spark spark-3.5 browser durable postgres schemathesis fuzz
+
+.PHONY: demo serve test test-all $(TESTS:%=test-%) fuzz lint format bench paper sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## This list
@@ -16,18 +19,28 @@ demo: $(VENV)/installed ## Set up, then run the demonstration
 serve: $(VENV)/installed-serve ## Set up, then ask people on a page: http://127.0.0.1:8000/
 	$(BIN)/rather serve
 
-test: $(VENV)/installed-dev lint ## Set up, then lint and run all tests
-	$(BIN)/python -m pytest
+test: test-lint test-python ## Set up, then lint and run all tests
 
-test-all: $(VENV)/installed-dev ## What takes more than a Python user needs: old scikit-learn and numpy, Spark, a browser, PostgreSQL, a server killed and prodded, and a minute of fuzzing
-	bash scripts/old-versions $(VENV)
-	bash scripts/spark $(VENV)
-	bash scripts/spark $(VENV) 3.5
-	bash scripts/browser $(VENV)
-	bash scripts/durable $(VENV)
-	bash scripts/postgres $(VENV)
-	bash scripts/schemathesis $(VENV)
-	$(BIN)/python -m fuzz files frames fits kills --scale 0.005
+test-lint: $(VENV)/installed-dev
+	$(PART) -1 lint $(MAKE) --no-print-directory lint
+
+test-python: $(VENV)/installed-dev
+	$(PART) python $(BIN)/python -m pytest
+
+test-all: test-old-versions test-spark test-spark-3.5 test-browser test-durable test-postgres test-schemathesis test-fuzz
+test-all: ## What takes more than a Python user needs: old scikit-learn and numpy, Spark, a browser, PostgreSQL, a server killed and prodded, and a minute of fuzzing; make -k test-all goes on after a failure
+
+test-old-versions test-spark test-browser test-durable test-postgres: test-%: $(VENV)/installed-dev
+	$(PART) $* bash scripts/$* $(VENV)
+
+test-spark-3.5: $(VENV)/installed-dev
+	$(PART) spark-3.5 bash scripts/spark $(VENV) 3.5
+
+test-schemathesis: $(VENV)/installed-dev
+	$(PART) -1 schemathesis bash scripts/schemathesis $(VENV)
+
+test-fuzz: $(VENV)/installed-dev
+	$(PART) -1 fuzz $(BIN)/python -m fuzz files frames fits kills --scale 0.005
 
 lint: $(VENV)/installed-dev ## ruff, mypy and clang-format
 	$(BIN)/ruff check .

@@ -38,7 +38,10 @@ def main(given: list[str] | None = None) -> int:
         _show(outcome)
     if asked.write:
         write_page(outcomes)
-    return 1 if any(outcome.failures for outcome in outcomes) else 0
+    failures = sum(len(outcome.failures) for outcome in outcomes)
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    print(f"{sum(outcome.cases for outcome in outcomes):,} cases, {failures} failed in {seconds:.0f} s")
+    return 1 if failures else 0
 
 
 def _show(outcome: Outcome) -> None:
