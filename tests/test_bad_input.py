@@ -188,6 +188,7 @@ NUMBERS = {
     "missing rating": (lambda b: ratings(rating=[None, 2, 1]), "'rating'", "row 0"),
     "text rating": (lambda b: ratings(rating=[1, "good", 2]), "'rating'", "row 1", "'good'"),
     "huge rating": (lambda b: ratings(rating=[1, 2, 1e300]), "'rating'", "row 2", "1e+300"),
+    "hugely negative rating": (lambda b: ratings(rating=[1, -1e300, 2]), "'rating'", "row 1", "-1e+300"),
     "dates for ratings": (lambda b: ratings(rating=np.array(["2020-01-02"] * 3, "M8[D]")), "'rating'", "2020-01-02"),
     "whole ratings that would tie": (lambda b: ratings(rating=[1, 2**53 + 1, 2**53]), "row 1", "9007199254740993"),
     "whole ratings in text": (

@@ -176,8 +176,10 @@ def test_metrics_with_options(files, models, tmp_path):
     told = document("evaluate", models["ratings"], files["ratings"], "--metric", "accuracy", "--min-gap", 2)["metrics"]
     expected = rather.pairwise_accuracy(model, Comparisons.from_ratings(frame), min_gap=2)
     assert told == {"accuracy (gap at least 2)": expected}
+    assert expected != rather.pairwise_accuracy(model, Comparisons.from_ratings(frame))
     told = document("evaluate", models["ratings"], files["ratings"], "--metric", "ndcg", "--k", 2)["metrics"]
     assert told == {"ndcg@2": rather.ndcg(model, frame, k=2)}
+    assert told["ndcg@2"] != rather.ndcg(model, frame)
     clicks = read_file(files["clicks"])
     test, seen = (
         {name: column[rows] for name, column in clicks.items()} for rows in (slice(0, None, 2), slice(1, None, 2))
@@ -189,6 +191,7 @@ def test_metrics_with_options(files, models, tmp_path):
         "--item", "what", "--k", 3,
     )["metrics"]  # fmt: skip
     assert told == {"precision@3": rather.precision(rather.load(models["clicks"]), test, k=3, exclude=seen)}
+    assert told["precision@3"] > rather.precision(rather.load(models["clicks"]), test, k=3, exclude="seen") == 0.0
     code, out, _ = run("evaluate", models["votes"], files["votes"])
     assert code == 0 and re.search(r"accuracy +0\.\d{4}", out)
 

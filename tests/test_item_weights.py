@@ -58,7 +58,9 @@ def test_ease_in_tiles_is_the_same():
     np.testing.assert_allclose(W, wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize(("alpha", "beta", "neighbours"), [(1.0, 0.0, 99), (0.7, 0.4, 99), (0.7, 0.4, 3)])
+@pytest.mark.parametrize(
+    ("alpha", "beta", "neighbours"), [(1.0, 0.0, 99), (0.7, 0.4, 99), *((0.7, 0.4, n) for n in (1, 3, 9, 14))]
+)
 def test_rp3beta_is_a_walk_of_three_steps(alpha, beta, neighbours):
     """Powers of both steps' probabilities, less popularity; of each column the largest, and rows that sum to one."""
     _, comparisons = some_clicks()

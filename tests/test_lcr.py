@@ -10,6 +10,7 @@ from rather import LCR, Comparisons, InputError
 from rather.native import GAP_LOSSES
 from rather.rivals.gaps import gap_problem
 from rather.rivals.lcr import LocalModels, _kernel
+from rather.solving import lbfgs
 from rather.solving.lbfgs import LBFGS
 from test_differences import some_ratings
 
@@ -74,6 +75,19 @@ def test_objective_and_gradient(loss, bandwidth, written):
         ahead, behind = (local.value_and_gradient(x + np.float32(t) * direction)[0] for t in (h, -h))
         expected = (ahead - behind) / (2 * h)
         assert float(gradient @ direction) == pytest.approx(expected, rel=1e-2, abs=1e-3 * abs(value))
+
+
+def test_the_ridge_of_local_models():
+    """The ridge is the base model's times the mean of sum_t a_t^2 over the data that an anchor is near."""
+    base, local = local_models(some_ratings(), "gap_times_logistic", 0.8)
+    users = np.repeat(np.arange(base.store.n_users), np.diff(base.store.start))
+    near = (local._near_users[users] * local._near_items[base.store.item]).astype(float)[:, :, 0]
+    total = near.sum(1)
+    assert (total == 0).any() and (total > 0).any()
+    share = ((near**2).sum(1)[total > 0] / total[total > 0] ** 2).mean()
+    np.testing.assert_allclose(local._user_root.ravel() ** 2, share * base.p, rtol=1e-4)
+    item_ridge = np.column_stack((base.q, base.q, base.beta))
+    np.testing.assert_allclose(local._item_root[:, 0] ** 2, share * item_ridge, rtol=1e-4)
 
 
 def test_the_start_is_the_base_model():
@@ -162,20 +176,44 @@ def test_loaded_is_saved(tmp_path):
 
 
 def test_damaged_files_are_refused(tmp_path):
-    """Altered bytes are refused, or load as a model that still answers."""
+    """Altered bytes are refused: the checksum covers the tensors, and the header is checked."""
     path = tmp_path / "m.rather"
     LCR(anchors=2, rank=1).fit(some_ratings()).save(path)
     content, rng = path.read_bytes(), np.random.default_rng(0)
+    refused = 0
     for _ in range(200):
         altered = bytearray(content)
-        altered[rng.integers(len(content))] = rng.integers(256)
+        altered[rng.integers(len(content))] ^= 1 << rng.integers(8)
         path.write_bytes(altered)
         try:
             loaded = rather.load(path)
         except rather.FileError:
+            refused += 1
             continue
         with np.errstate(all="ignore"):
             loaded.recommend(loaded.users_, k=3)
+    assert refused == 200
+
+
+def test_factors_are_those_of_the_last_step_that_was_lower(monkeypatch):
+    """A step whose trials are all higher leaves the factors where they were."""
+    found = LocalModels.value_and_gradient
+    calls = 0
+
+    def higher_after_five(self, x):
+        nonlocal calls
+        calls += 1
+        value, gradient = found(self, x)
+        return (value if calls <= 5 else 2 * abs(value)), gradient
+
+    monkeypatch.setattr(LocalModels, "value_and_gradient", higher_after_five)
+    monkeypatch.setattr(lbfgs, "SHORTEST", 0.3)  # the last trial is far from where the step began
+    scores = []
+    users, items = np.repeat(np.arange(12), 15), np.tile(np.arange(15), 12)
+    LCR(anchors=3, rank=2, max_iter=9, tol=0, callback=lambda m, r: scores.append(m.score(users, items))).fit(
+        some_ratings()
+    )
+    np.testing.assert_array_equal(scores[-1], scores[-2])
 
 
 def test_interrupted():

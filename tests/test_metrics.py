@@ -127,6 +127,30 @@ def test_precision_against_brute_force(model, rng, k):
     )
 
 
+def test_lists_of_another_librarys_model_do_not_depend_on_blocks(monkeypatch, rng):
+    """Lists and exclusions belong to the same users whatever the size of a block."""
+    scores = rng.normal(size=(len(USERS), len(ITEMS)))
+
+    class Another:
+        items_ = ITEMS
+
+        def score(self, users, items):
+            return scores[[USERS.index(u) for u in users], [ITEMS.index(j) for j in items]]
+
+    rows = [(u, j) for u, j in product(USERS, ITEMS) if rng.random() < 0.5]
+    excluded, relevant = rows[::2], rows[1::2]
+    total, users = 0.0, {u for u, _ in relevant}
+    for u in users:
+        left = [j for j in ITEMS if (u, j) not in excluded]
+        best = sorted(left, key=lambda j: -scores[USERS.index(u), ITEMS.index(j)])[:3]
+        total += sum((u, j) in relevant for j in best) / 3
+    for block in (1, 2 * len(ITEMS), 5 * len(ITEMS), 2**22):
+        monkeypatch.setattr("rather.judging.scoring.BLOCK", block)
+        table_of = (table(part, "user", "item") for part in (relevant, excluded))
+        found = rather.precision(Another(), next(table_of), 3, exclude=next(table_of))
+        assert found == pytest.approx(total / len(users))
+
+
 def test_precision_from_clicks():
     """Test clicks may come as comparisons, and so may the training data to exclude; repeated clicks count once."""
     model = model_of([[4, 3, 2, 1], [1, 2, 3, 4]], seen=[(0, 0), (1, 3)])

@@ -88,6 +88,13 @@ def test_clicks_split(ratings, kind, share, held):
     assert type(train) is type(test) is type(frame)
 
 
+@pytest.mark.parametrize("share", [0.07, 0.28, 0.29, 0.57, 0.58])
+def test_whole_numbers_of_clicks_are_held_out_whole(share):
+    """A share of a hundred clicks is what it says, where the product of floats falls just below a whole number."""
+    clicks = {"user": [1] * 100, "item": list(range(100))}
+    assert len(rather.split_clicks(clicks, share)[1]["item"]) == round(100 * share)
+
+
 def test_repeated_rows_do_not_leak(ratings):
     """A user's item is in one part: repeated clicks count once, a rating twice is refused, by time the first counts."""
     twice = {name: column * 2 for name, column in ratings.items()}

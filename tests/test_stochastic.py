@@ -1,5 +1,7 @@
 """BPR, SGD and RobiRank: their steps against the formulas, their objectives against brute force, their promises."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,8 +10,11 @@ from rather import BPR, SGD, AltSVM, Comparisons, RobiRank, simulate
 from rather.logistic import sigmoid
 from rather.native import LOSSES as CODES
 from rather.native import core, factor
+from rather.rivals import stochastic
 from rather.rivals.bpr import _click_shares
 from rather.rivals.stochastic import click_rows, counts
+from rather.solving.reg import reg_scales
+from rather.solving.scales import scales
 from reference import LOSSES
 from test_passes import KINDS
 
@@ -372,3 +377,69 @@ def test_racing_threads_leave_the_bias_column_alone():
     for model in (rather.BPR(rank=8, max_iter=20, n_threads=4), rather.AltSVM(solver="sdca", max_iter=3, n_threads=4)):
         model.fit(comparisons)
         assert (model.U_[:, model.rank_] == 1).all()
+
+
+# -- what a fit hands to the core -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """Record the arguments of every pass of a fit: ridges, step, decay, passes done, updates and random stream."""
+    found = []
+
+    def recorded(p, q, U, V, rank, step, decay, done, updates, stream, n_threads):
+        found.append({"p": p, "q": q, "step": step, "decay": decay, "done": done, "stream": stream})
+        return core.Pass(p, q, U, V, rank, step, decay, done, updates, stream, n_threads)
+
+    kernels = {name: getattr(core, name) for name in dir(core) if not name.startswith("__")}
+    monkeypatch.setattr(stochastic, "core", SimpleNamespace(**{**kernels, "Pass": recorded}))
+    return found
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_rounds_differ_in_their_draws_and_shorten_their_steps(kind, passes):
+    """Each round has a random stream of its own, which the seed decides, and knows how many came before it."""
+    fitted = {"rank": 2, "step": 0.02, "decay": 0.7, "max_iter": 3, "n_threads": 1}
+    if kind is SGD:
+        fitted["tol"] = 0.0
+    streams = []
+    for seed in (0, 0, 1):
+        passes.clear()
+        kind(seed=seed, **fitted).fit(clicks_of())
+        assert [(one["step"], one["decay"], one["done"]) for one in passes] == [(0.02, 0.7, t) for t in range(3)]
+        streams.append([one["stream"] for one in passes])
+    assert streams[0] == streams[1] and len({*streams[0], *streams[2]}) == 6
+
+
+def test_sgds_shares_of_the_ridge_add_up(passes):
+    """A step carries reg over the number of its row's comparisons; reg is twice the scale of the gradient at zero."""
+    comparisons = simulate(n_users=20, n_items=8, per_user=5).comparisons
+    model = SGD(rank=2, max_iter=1, n_threads=1).fit(comparisons)
+    scaled, _ = scales(comparisons.store, user_power=0.0, item_power=0.0, balance=0.0)
+    scale, _ = reg_scales(comparisons.store, loss="squared_hinge", scales=scaled, n_threads=1)
+    assert model.reg_ == pytest.approx(2 * scale)
+    for ridge, n in zip((passes[0]["p"], passes[0]["q"]), counts(comparisons), strict=True):
+        np.testing.assert_allclose(ridge * n, model.reg_, rtol=1e-5)
+
+
+def test_default_ridges_of_bpr():
+    """Clicks have the smaller ridge."""
+    votes = simulate(n_users=20, n_items=8, per_user=5).comparisons
+    assert BPR(rank=2, max_iter=1).fit(clicks_of()).reg_ == 0.01
+    assert BPR(rank=2, max_iter=1).fit(votes).reg_ == 0.08
+
+
+@pytest.mark.parametrize("kind", [BPR, RobiRank])
+def test_the_objective_has_the_ridge_of_users_and_items(kind):
+    """With a ridge beside which the loss is nothing, the objective is the mean ridge of what a draw touches."""
+    comparisons = clicks_of()
+    clicks, reg = comparisons.clicks, 1e9
+    model = kind(rank=2, reg=reg, step=1e-25, max_iter=1, n_threads=1).fit(comparisons)
+    users = (model.user_factors_.astype(float) ** 2).sum(1)
+    items = (model.item_factors_.astype(float) ** 2).sum(1)
+    touched = users[clicks.user] + items[clicks.item]
+    if kind is BPR:  # an item that the user did not click, uniformly
+        left = np.ones((comparisons.n_users, comparisons.n_items))
+        left[clicks.user, clicks.item] = 0
+        touched += (left @ items / left.sum(1))[clicks.user]
+    assert model.history_[-1]["objective"] == pytest.approx(reg / 2 * touched.mean(), rel=1e-4)

@@ -110,3 +110,33 @@ def test_a_column_of_ties_that_nobody_reads_is_told():
     votes = {"user": ["a", "b"], "winner": ["x", "y"], "loser": ["y", "z"], "tie": [True, False]}
     with pytest.warns(UserWarning, match="column 'tie', which is not read"):
         Comparisons.from_frame(votes)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "beside"),
+    [
+        ("tie", []),
+        ("both good", [("x", "fine"), ("y", "fine")]),
+        ("tie (both good)", [("x", "fine"), ("y", "fine")]),
+        ("both bad", [("fine", "x"), ("fine", "y")]),
+        ("tie (bothbad)", [("fine", "x"), ("fine", "y")]),
+        ("neither", [("fine", "x"), ("fine", "y")]),
+    ],
+)
+@pytest.mark.parametrize("weight", [None, 3.0])
+def test_each_kind_of_tie_beside_the_bar(outcome, beside, weight):
+    """Both items beat the bar or lose to it, each in a whole vote, and the tie itself is two halves."""
+    log = {"user": ["a"], "left": ["x"], "right": ["y"], "outcome": [outcome]}
+    if weight is not None:
+        log["weight"] = [weight]
+    kept = None if weight is None else "weight"
+    votes = Comparisons.from_arena(log, weight=kept, bar="fine" if beside else None)
+    rows = votes.to_frame("dict")
+    assert sorted(zip(rows["winner"], rows["loser"], rows["tie"], strict=True)) == sorted(
+        [("x", "y", True), *((*pair, False) for pair in beside)]
+    )
+    whole = np.ones(len(beside) + 1) if weight is None else np.full(len(beside) + 1, weight)
+    np.testing.assert_array_equal(rows.get("weight", np.ones(len(rows["user"]))), whole)
+    pairs = votes.pairs()
+    np.testing.assert_array_equal(pairs.weights()[pairs.tied], whole[0] / 2)
+    np.testing.assert_array_equal(pairs.weights()[~pairs.tied], whole[1:])
