@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard native/*) CMakeLists.txt pyproject.toml
 PART := bash scripts/part
+# In a build folder of its own: that of pip install . has every instruction set. Python compiles what it imports.
+INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -q --no-compile --no-build-isolation -C build-dir=build/native \
+	-C cmake.define.RATHER_NATIVE=ON
 
 TESTS := lint python old-versions spark spark-3.5 browser durable postgres schemathesis fuzz
 
@@ -79,15 +82,15 @@ build/modules: FORCE
 FORCE:
 
 $(VENV)/installed: $(VENV)/ready $(SOURCES) build/modules
-	@echo "rather: compiling the core, which takes some minutes"
-	$(BIN)/python -m pip install -q -e .
+	@echo "rather: compiling the core, which takes a minute or two"
+	$(INSTALL) -e .
 	@touch $@
 
 $(VENV)/installed-serve: $(VENV)/ready $(SOURCES) build/modules
-	@echo "rather: compiling the core, which takes some minutes"
-	$(BIN)/python -m pip install -q -e '.[serve]'
+	@echo "rather: compiling the core, which takes a minute or two"
+	$(INSTALL) -e '.[serve]'
 	@touch $@ $(VENV)/installed
 
 $(VENV)/installed-dev: $(VENV)/ready $(SOURCES) build/modules
-	$(BIN)/python -m pip install -q -e '.[dev]'
+	$(INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/installed $(VENV)/installed-serve

@@ -1,10 +1,6 @@
 // The core as a Python module: plain functions on arrays. Only this, bind_*.cpp and border.hpp know Python.
 #include "bindings.hpp"
 
-#include <nanobind/stl/string.h>
-
-#include <string>
-
 #include "border.hpp"
 #include "limits.hpp"
 #include "lists.hpp"
@@ -13,20 +9,6 @@
 using namespace rather;
 
 namespace {
-
-std::string best_instruction_set() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-            __builtin_cpu_supports("bmi2");
-  bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-            __builtin_cpu_supports("avx512vl");
-  return v4 ? "avx512" : v3 ? "avx2" : "baseline";
-#else
-  return "baseline";
-#endif
-}
 
 // {name: number} of a table of choices.
 template <class Table>
@@ -43,14 +25,14 @@ NB_MODULE(RATHER_MODULE, m) {
   m.attr("LOSSES") = numbers(kLosses);
   m.attr("GAP_LOSSES") = numbers(kGapLosses);
   m.attr("LISTS") = numbers(kLists);
-  m.def("best_instruction_set", &best_instruction_set);
   m.def("most_flops", [](Threads n_threads) { return most_flops(n_threads); }, "n_threads"_a, Release());
   m.def(
       "most_bytes",
       [](Threads n_threads, std::int64_t bytes) { return most_bytes(n_threads, at_least(bytes, 1 << 10, "bytes")); },
       "n_threads"_a, "bytes"_a, Release());
   bind_store(m);
-  bind_solvers(m);
+  bind_newton(m);
+  bind_stochastic(m);
   bind_passes(m);
   bind_lists(m);
   bind_mixed(m);

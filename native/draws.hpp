@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "portable.hpp"
+
 namespace rather {
 
 // splitmix64: a counter through a mixing function, so that any (seed, stream) is as good as any other.
@@ -11,7 +13,7 @@ class Draws {
   Draws(std::uint64_t seed, std::uint64_t stream) : state_(seed * 0x9E3779B97F4A7C15u ^ mix(stream + 1)) {}
   std::uint64_t next() { return mix(state_ += 0x9E3779B97F4A7C15u); }
   std::int64_t below(std::int64_t n) {
-    return static_cast<std::int64_t>((static_cast<unsigned __int128>(next()) * n) >> 64);
+    return static_cast<std::int64_t>(high_product(next(), static_cast<std::uint64_t>(n)));
   }
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // in [0, 1)
 

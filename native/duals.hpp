@@ -43,9 +43,8 @@ double duality_gap(const Store& s, const Numbering& number, const float* U, cons
   });
 }
 
-template <class Loss>
-double loss_at(const Loss& loss, const Store& s, const float* weight, const float* U, const float* V, std::int64_t ld,
-               int n_threads) {
+inline double loss_at(const PairLoss& loss, const Store& s, const float* weight, const float* U, const float* V,
+                      std::int64_t ld, int n_threads) {
   std::vector<float> m(s.n_entries()), c(s.n_entries()), d(s.n_entries());
   scores(s, U, V, ld, m.data(), n_threads);
   return evaluate(loss, s, Scalars{m.data(), c.data(), d.data(), nullptr, weight}, n_threads);

@@ -71,8 +71,7 @@ struct OneSide {
     rather::scores(s, U(P), V(P), ld, x, n_threads);
   }
   // out <- the Hessian of the loss times P; h is room for numbers over the entries.
-  template <class Loss>
-  void curvature(const Loss& loss, const Scalars& z, const float* P, std::int64_t ld, float* h, float* out,
+  void curvature(const PairLoss& loss, const Scalars& z, const float* P, std::int64_t ld, float* h, float* out,
                  Scratches& work, int n_threads) const {
     for_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
       Scratch& w = work[thread];
@@ -184,8 +183,8 @@ class Form {
 
 // On entry z holds the scalars at X and the other factor, and loss_before their loss; on return those at the new X. `over`
 // is room for numbers over the entries: curvatures, then the step's scores.
-template <class Loss, class Side>
-StepReport joint_step(const Loss& loss, const Side& side, const Ridges& ridges, float* X, double loss_before,
+template <class Side>
+StepReport joint_step(const PairLoss& loss, const Side& side, const Ridges& ridges, float* X, double loss_before,
                       const Scalars& z, float* over, const StepOptions& options) {
   constexpr std::int64_t kEntries = 1 << 14, kRows = Form::kRows;  // chunks
   const Store& s = side.s;

@@ -16,15 +16,14 @@ namespace rather {
 
 // Minimises over one user's u from where it stands; leaves m, c, d of the final u in the scratch. The ridge pulls to
 // `centre`, if one is given. `free` is the number of leading coordinates that may move.
-template <class Loss>
-StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, const Scalars& z, double p_i,
-                      const float* centre, const float* V, std::int64_t ld, std::int64_t free, float* u,
-                      const StepOptions& options, Scratch& w) {
+inline StepReport solve_user(const PairLoss& loss, const Store& s, std::int64_t i, const Scalars& z, double p_i,
+                             const float* centre, const float* V, std::int64_t ld, std::int64_t free, float* u,
+                             const StepOptions& options, Scratch& w) {
   const std::int32_t n = s.entries(i);
   const std::int32_t* items = s.item.data() + s.start[i];
   for (std::int32_t k = 0; k < n; ++k) std::copy_n(V + items[k] * ld, ld, w.W.data() + k * ld);
   const float* W = w.W.data();
-  UserLoss<Loss> user(loss, s, i, z, w.order.data());
+  UserLoss user(loss, s, i, z, w.order.data());
   StepReport report;
 
   dots(W, Direct{}, n, ld, u, w.m.data());
@@ -102,9 +101,9 @@ StepReport solve_user(const Loss& loss, const Store& s, std::int64_t i, const Sc
 }
 
 // Solves every user in place; fills z with the scalars at the new U.
-template <class Loss>
-StepReport user_step(const Loss& loss, const Store& s, const float* p, const float* centre, const float* V, float* U,
-                     std::int64_t ld, std::int64_t free, const Scalars& z, const StepOptions& options) {
+inline StepReport user_step(const PairLoss& loss, const Store& s, const float* p, const float* centre, const float* V,
+                            float* U, std::int64_t ld, std::int64_t free, const Scalars& z,
+                            const StepOptions& options) {
   Scratches work(s, ld, true, options.n_threads);
   std::vector<double> decrement(s.n_users), penalty(s.n_users);
   StepReport total;
@@ -117,7 +116,7 @@ StepReport user_step(const Loss& loss, const Store& s, const float* p, const flo
       std::copy_n(w.m.data(), s.entries(i), z.m + s.start[i]);
       std::copy_n(w.c.data(), s.entries(i), z.c + s.start[i]);
       std::copy_n(w.d.data(), s.entries(i), z.d + s.start[i]);
-      if (z.order && UserLoss<Loss>::swept(s, i)) std::copy_n(w.order.data(), s.entries(i), z.order + s.start[i]);
+      if (z.order && loss.swept(s, i)) std::copy_n(w.order.data(), s.entries(i), z.order + s.start[i]);
       loss_here += one.loss, decrement[i] = one.decrement, penalty[i] = one.penalty;
     }
     return loss_here;

@@ -33,16 +33,18 @@ class Numbering {
       first_ = s.pair_start;
     }
     guide_.resize(s.n_users + 1);
+    per_comparison_ = s.n_comparisons ? s.n_users / static_cast<double>(s.n_comparisons) : 0;
     std::int64_t user = 0;
     for (std::int64_t g = 0; g <= s.n_users; ++g) {
-      std::int64_t t = static_cast<std::int64_t>(static_cast<__int128>(s.n_comparisons) * g / std::max(1, s.n_users));
-      while (user + 1 < s.n_users && first_[user + 1] <= t) ++user;
+      while (user + 1 < s.n_users && static_cast<double>(first_[user + 1]) * per_comparison_ <= static_cast<double>(g))
+        ++user;
       guide_[g] = static_cast<std::int32_t>(user);
     }
   }
 
   Comparison operator[](std::int64_t t) const {
-    std::int64_t user = guide_[static_cast<std::int64_t>(static_cast<__int128>(t) * s_.n_users / s_.n_comparisons)];
+    std::int64_t user = guide_[static_cast<std::int64_t>(static_cast<double>(t) * per_comparison_)];  // or near it
+    while (first_[user] > t) --user;
     while (first_[user + 1] <= t) ++user;
     std::int64_t local = t - first_[user];
     if (!s_.by_level) return {user, static_cast<std::int32_t>(s_.winner[t]), static_cast<std::int32_t>(s_.loser[t])};
@@ -74,7 +76,8 @@ class Numbering {
   const Store& s_;
   const float* user_weight_;
   std::vector<std::int64_t> first_, before_level_;
-  std::vector<std::int32_t> guide_;
+  double per_comparison_;            // users
+  std::vector<std::int32_t> guide_;  // a user near every such share of the comparisons
 };
 
 }  // namespace rather

@@ -15,10 +15,9 @@
 #include <vector>
 
 #include "aligned.hpp"
-#include "pairs.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
-#include "sweep.hpp"
+#include "user_loss.hpp"
 
 namespace rather {
 
@@ -31,54 +30,28 @@ struct Scalars {  // m, c, d and order are over the store's entries, weight over
   const float* offset = nullptr;  // added to the margins of written comparisons, over them; null: none
 };
 
-// One user's comparisons and the scores they are evaluated at, in padded buffers.
-template <class Loss>
+// A loss over one user's comparisons, with the user's weight on all results.
 class UserLoss {
  public:
-  static constexpr bool kSwept = std::is_same_v<Loss, SquaredHinge> || std::is_same_v<Loss, Hinge>;
-
-  // All results are multiplied by the user's weight; `order` is where a swept user's sorted order is kept between calls.
-  UserLoss(const Loss& loss, const Store& s, std::int64_t i, const Scalars& z, std::uint32_t* order)
-      : loss_(loss), s_(s), i_(i), weight_(z.weight[i]), offset_(z.offset), order_(order) {}
-
-  static bool swept(const Store& s, std::int64_t i) { return kSwept && s.by_level && s.entries(i) >= Sweep::kFrom; }
+  // `order` is where a swept user's sorted order is kept between calls.
+  UserLoss(const PairLoss& loss, const Store& s, std::int64_t i, const Scalars& z, std::uint32_t* order)
+      : loss_(loss), user_{s, i, z.offset, order}, weight_(z.weight[i]) {}
 
   double slopes(const float* m, float* c, float* d) const {
-    double value = unweighted_slopes(m, c, d);
-    for (std::int32_t k = 0; k < s_.entries(i_); ++k) c[k] *= weight_, d[k] *= weight_;
+    double value = loss_.slopes(user_, m, c, d);
+    for (std::int32_t k = 0; k < user_.s.entries(user_.i); ++k) c[k] *= weight_, d[k] *= weight_;
     return weight_ * value;
   }
 
   void curvature(const float* m, const float* x, float* h) const {
-    unweighted_curvature(m, x, h);
-    for (std::int32_t k = 0; k < s_.entries(i_); ++k) h[k] *= weight_;
+    loss_.curvature(user_, m, x, h);
+    for (std::int32_t k = 0; k < user_.s.entries(user_.i); ++k) h[k] *= weight_;
   }
 
  private:
-  double unweighted_slopes(const float* m, float* c, float* d) const {
-    if (!s_.by_level) return Pairs(s_, i_, offset_).slopes(loss_, m, c, d);
-    if constexpr (kSwept)
-      if (swept(s_, i_)) {
-        Sweep sweep(s_, i_);
-        sweep.sort(m, order_);
-        return sweep.slopes(loss_, m, order_, c, d);
-      }
-    return Levels(s_, i_).slopes(loss_, m, c, d);
-  }
-
-  void unweighted_curvature(const float* m, const float* x, float* h) const {
-    if (!s_.by_level) return Pairs(s_, i_, offset_).curvature(loss_, m, x, h);
-    if constexpr (kSwept)
-      if (swept(s_, i_)) return Sweep(s_, i_).curvature(loss_, m, order_, x, h);
-    Levels(s_, i_).curvature(loss_, m, x, h);
-  }
-
-  const Loss& loss_;
-  const Store& s_;
-  std::int64_t i_;
+  const PairLoss& loss_;
+  Compared user_;
   float weight_;
-  const float* offset_;
-  std::uint32_t* order_;
 };
 
 // Buffers of one thread, large enough for the user with most entries.
@@ -138,161 +111,45 @@ inline double inner(const float* a, const float* b, std::int64_t n) {
 }
 
 // z.m <- scores of every entry.
-inline void scores(const Store& s, const float* U, const float* V, std::int64_t ld, float* m, int n_threads) {
-  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i)
-      dots(V, s.item.data() + s.start[i], s.entries(i), ld, U + i * ld, m + s.start[i]);
-  });
-}
+void scores(const Store& s, const float* U, const float* V, std::int64_t ld, float* m, int n_threads);
 
 // Evaluates the loss at scores z.m; fills z.c, z.d (and z.order) and returns the loss.
-template <class Loss>
-double evaluate(const Loss& loss, const Store& s, const Scalars& z, int n_threads) {
-  Scratches work(s, kRowPad, false, n_threads);
-  return s.users.sum(n_threads, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
-    Scratch& w = work[thread];
-    double total = 0;
-    for (std::int64_t i = first; i < last; ++i) {
-      std::int64_t e = s.start[i], n = s.entries(i);
-      std::copy_n(z.m + e, n, w.m.data());
-      total += UserLoss<Loss>(loss, s, i, z, z.order ? z.order + e : w.order.data())
-                   .slopes(w.m.data(), w.c.data(), w.d.data());
-      std::copy_n(w.c.data(), n, z.c + e);
-      std::copy_n(w.d.data(), n, z.d + e);
-    }
-    return total;
-  });
-}
+double evaluate(const PairLoss& loss, const Store& s, const Scalars& z, int n_threads);
 
 // The sum of a number for every user.
-inline double sum_users(const Store& s, const double* x, int n_threads) {
-  return s.users.sum(n_threads, 1 << 12, [&](int, std::int64_t first, std::int64_t last) {
-    double total = 0;
-    for (std::int64_t i = first; i < last; ++i) total += x[i];
-    return total;
-  });
-}
+double sum_users(const Store& s, const double* x, int n_threads);
 
 // w.h <- the Hessian of one user's loss times w.x
-template <class Loss>
-void curve(const Loss& loss, const Store& s, std::int64_t i, const Scalars& z, Scratch& w) {
-  const std::int64_t e = s.start[i];
-  std::copy_n(z.m + e, s.entries(i), w.m.data());
-  UserLoss<Loss>(loss, s, i, z, z.order ? z.order + e : nullptr).curvature(w.m.data(), w.x.data(), w.h.data());
-}
+void curve(const PairLoss& loss, const Store& s, std::int64_t i, const Scalars& z, Scratch& w);
 
 // The derivative of the loss at z.m + t x along x.
-template <class Loss>
-double slope_along(const Loss& loss, const Store& s, const Scalars& z, const float* x, float t, int n_threads) {
-  Scratches work(s, kRowPad, false, n_threads);
-  return s.users.sum(n_threads, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {
-    Scratch& w = work[thread];
-    double total = 0;
-    for (std::int64_t i = first; i < last; ++i) {
-      const std::int64_t e = s.start[i], n = s.entries(i);
-      for (std::int64_t k = 0; k < n; ++k) w.m[k] = z.m[e + k] + t * x[e + k];
-      UserLoss<Loss>(loss, s, i, z, w.order.data()).slopes(w.m.data(), w.c.data(), w.d.data());
-      total += inner(w.c.data(), x + e, n);
-    }
-    return total;
-  });
-}
+double slope_along(const PairLoss& loss, const Store& s, const Scalars& z, const float* x, float t, int n_threads);
 
 // A <- A with rows times `by_row` (none: 1) and columns times `by_column`.
-inline void scale_rows(float* A, std::int64_t n, std::int64_t ld, const float* by_row, const float* by_column,
-                       int n_threads) {
-  for_ranges(n_threads, n, 256, [&](int, std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      const Lanes row = splat(by_row ? by_row[i] : 1.0f);
-      for (std::int64_t c = 0; c < ld; c += kLanes)
-        store(A + i * ld + c, row * load(by_column + c) * load(A + i * ld + c));
-    }
-  });
-}
+void scale_rows(float* A, std::int64_t n, std::int64_t ld, const float* by_row, const float* by_column, int n_threads);
 
 // The sum of the squares of numbers over the entries.
-inline double square_sum(const Store& s, const float* x, int n_threads) {
-  return s.entry_shards.sum(n_threads, 1 << 14, [&](int, std::int64_t first, std::int64_t last) {
-    return inner(x + first, x + first, last - first);
-  });
-}
+double square_sum(const Store& s, const float* x, int n_threads);
 
 // to <- from, n numbers; returns whether all of them are between -largest and largest.
-inline bool copy_within(const float* from, float* to, std::int64_t n, float largest, int n_threads) {
-  return 0 == sum_ranges(n_threads, n, 1 << 16, [&](int, std::int64_t first, std::int64_t last) {
-           std::int64_t outside = 0;
-           for (std::int64_t k = first; k < last; ++k) {
-             to[k] = from[k];
-             outside += !(std::abs(from[k]) < largest);  // also what is no number
-           }
-           return static_cast<double>(outside);
-         });
-}
+bool copy_within(const float* from, float* to, std::int64_t n, float largest, int n_threads);
 
 // The slope and the curvature of every written comparison's loss at scores z.m, with its weight and the user's.
-template <class Loss>
-void pair_slopes(const Loss& loss, const Store& s, const Scalars& z, float* slope, float* curvature, int n_threads) {
-  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i)
-      Pairs(s, i, z.offset)
-          .each(loss, z.m + s.start[i], z.weight[i], slope + s.pair_start[i], curvature + s.pair_start[i]);
-  });
-}
+void pair_slopes(const PairLoss& loss, const Store& s, const Scalars& z, float* slope, float* curvature, int n_threads);
 
 // out_i = sum over the items j that i saw of coefficient_ij A_j.
-inline void user_products(const Store& s, const float* coefficient, const float* A, std::int64_t ld, float* out,
-                          int n_threads) {
-  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      std::fill_n(out + i * ld, ld, 0.0f);
-      combine(A, s.item.data() + s.start[i], coefficient + s.start[i], s.entries(i), ld, out + i * ld);
-    }
-  });
-}
+void user_products(const Store& s, const float* coefficient, const float* A, std::int64_t ld, float* out,
+                   int n_threads);
 
 // out_ij = left_i c_ij right_j; no c: all ones
-inline void scaled(const Store& s, const float* c, const float* left, const float* right, float* out, int n_threads) {
-  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i)
-      for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e)
-        out[e] = left[i] * (c ? c[e] : 1.0f) * right[s.item[e]];
-  });
-}
+void scaled(const Store& s, const float* c, const float* left, const float* right, float* out, int n_threads);
 
 // The sum of every user's numbers.
-inline void user_sums(const Store& s, const float* x, float* out, int n_threads) {
-  for_ranges(n_threads, s.n_users, kUserChunk, [&](int, std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      double total = 0;
-      for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e) total += x[e];
-      out[i] = static_cast<float>(total);
-    }
-  });
-}
+void user_sums(const Store& s, const float* x, float* out, int n_threads);
 
 // The mean squares of the columns of A (rows of ld floats), rows weighted.
-inline std::vector<float> mean_squares(const float* A, std::int64_t ld, const std::vector<float>& weight,
-                                       const Shards& rows, int n_threads) {
-  std::vector<double> total(ld + 1);  // of the columns, and of the weights
-  rows.sum_arrays(total.data(), ld + 1, n_threads, [&](std::int64_t shard, double* to) {
-    const std::int64_t start = rows.first(shard), n = rows.size(shard),
-                       size = std::max<std::int64_t>(256, (n + 63) / 64);
-    Aligned<double> part((n + size - 1) / size * (ld + 1));
-    for_ranges(n_threads, n, size, [&](int, std::int64_t first, std::int64_t last) {
-      double* sums = part.data() + first / size * (ld + 1);
-      for (std::int64_t i = start + first; i < start + last; ++i) {
-        for (std::int64_t c = 0; c < ld; ++c) sums[c] += weight[i] * (A[i * ld + c] * A[i * ld + c]);
-        sums[ld] += weight[i];
-      }
-    });
-    std::fill_n(to, ld + 1, 0.0);
-    for (std::int64_t k = 0; k < n; k += size)
-      for (std::int64_t c = 0; c <= ld; ++c) to[c] += part[k / size * (ld + 1) + c];
-  });
-  std::vector<float> mean(ld, 0.0f);
-  for (std::int64_t c = 0; c < ld && total[ld] > 0; ++c) mean[c] = static_cast<float>(total[c] / total[ld]);
-  return mean;
-}
+std::vector<float> mean_squares(const float* A, std::int64_t ld, const std::vector<float>& weight, const Shards& rows,
+                                int n_threads);
 
 // Ridges of the item side: q_j for the first `free` columns of row j, beta_j for the bias column after them. The
 // padding beyond is 0 in V and in every direction; its ridge only must not be 0.

@@ -49,8 +49,7 @@ class Prior {
   }
 
   // Calls each(n, mean of row n) for the means F C, and returns the sum of what that returns.
-  template <class Each>
-  double for_means(const float* C, std::int64_t ld, int n_threads, Each&& each) const {
+  double for_means(const float* C, std::int64_t ld, int n_threads, Body<double(std::int64_t, float*)> each) const {
     return multiply_each(F_, ldf_, k_, C, ld, rows_, n_threads, each);
   }
 

@@ -57,7 +57,7 @@ void user_updates(const Loss&, const Store& s, const Numbering& number, const fl
                   Draws draws) {
   auto fetch = [&](std::int64_t t, const Comparison& at) {
     const std::int32_t* items = s.item.data() + s.start[at.user];
-    __builtin_prefetch(user_dual + t, 1);
+    prefetch<true>(user_dual + t);
     fetch_row<true>(U + at.user * ld, ld);
     fetch_row<false>(V + items[at.winner] * ld, ld);
     fetch_row<false>(V + items[at.loser] * ld, ld);
@@ -89,7 +89,7 @@ void item_updates(const Loss&, const Store& s, const Numbering& number, const It
   const std::int64_t ld = ridge.ld, free = ridge.free;
   auto fetch = [&](std::int64_t t, const Comparison& at) {
     const std::int32_t* items = s.item.data() + s.start[at.user];
-    __builtin_prefetch(item_dual + t, 1);
+    prefetch<true>(item_dual + t);
     fetch_row<false>(U + at.user * ld, ld);
     fetch_row<true>(V + items[at.winner] * ld, ld);
     fetch_row<true>(V + items[at.loser] * ld, ld);
@@ -129,8 +129,8 @@ void in_parallel(const DualOptions& options, Updates&& run) {
 }
 
 template <class Loss>
-HalfReport sdca_items(const Loss& loss, const Store& s, const ItemRidge& ridge, const float* U, float* V,
-                      float* item_dual, const DualOptions& options) {
+HalfReport sdca_items(const Loss& loss, const PairLoss& over, const Store& s, const ItemRidge& ridge, const float* U,
+                      float* V, float* item_dual, const DualOptions& options) {
   const std::int64_t ld = ridge.ld;
   const int n_threads = options.n_threads;
   Numbering number(s, options.user_weight);
@@ -145,14 +145,14 @@ HalfReport sdca_items(const Loss& loss, const Store& s, const ItemRidge& ridge, 
   });
   rebuild_items(s, number, item_dual, ridge, U, V, n_threads);
   report.gap = duality_gap<Loss>(s, number, U, V, ld, item_dual, n_threads);
-  report.loss = loss_at(loss, s, options.user_weight, U, V, ld, n_threads);
+  report.loss = loss_at(over, s, options.user_weight, U, V, ld, n_threads);
   report.ridge = ridge.half_square(V, s.n_items);
   return report;
 }
 
 template <class Loss>
-HalfReport sdca_users(const Loss& loss, const Store& s, const float* p, const float* V, float* U, float* user_dual,
-                      std::int64_t ld, std::int64_t free, const DualOptions& options) {
+HalfReport sdca_users(const Loss& loss, const PairLoss& over, const Store& s, const float* p, const float* V, float* U,
+                      float* user_dual, std::int64_t ld, std::int64_t free, const DualOptions& options) {
   const int n_threads = options.n_threads;
   Numbering number(s, options.user_weight);
   HalfReport report;
@@ -165,7 +165,7 @@ HalfReport sdca_users(const Loss& loss, const Store& s, const float* p, const fl
   });
   rebuild_users(s, number, user_dual, p, V, U, ld, free, n_threads);
   report.gap = duality_gap<Loss>(s, number, U, V, ld, user_dual, n_threads);
-  report.loss = loss_at(loss, s, options.user_weight, U, V, ld, n_threads);
+  report.loss = loss_at(over, s, options.user_weight, U, V, ld, n_threads);
   for (std::int64_t i = 0; i < s.n_users; ++i) report.ridge += 0.5 * p[i] * inner(U + i * ld, U + i * ld, free);
   return report;
 }

@@ -45,8 +45,7 @@ class Shards {
 
   // The sum over all rows of what body(thread, begin, end) returns for each chunk of `size` of a shard's rows, added in
   // chunk order.
-  template <class Body>
-  double sum(int n_threads, std::int64_t size, Body&& body) const {
+  double sum(int n_threads, std::int64_t size, Body<double(int, std::int64_t, std::int64_t)> body) const {
     std::vector<std::int64_t> before{0};  // chunks before each shard
     for (std::int64_t k = 0; k < count(); ++k) before.push_back(before[k] + (this->size(k) + size - 1) / size);
     std::vector<double> part(before.back()), total(count(), 0.0);
@@ -64,8 +63,9 @@ class Shards {
   }
 
   // out (n numbers) <- the sum over all shards of what make(shard, to) writes to its n numbers.
-  template <class T, class Make>
-  void sum_arrays(T* out, std::int64_t n, int n_threads, Make&& make) const {
+  template <class T>
+  void sum_arrays(T* out, std::int64_t n, int n_threads,
+                  Body<void(std::int64_t, std::type_identity_t<T>*)> make) const {
     if (count() == 1) {
       make(0, out);
     } else {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "portable.hpp"
+
 namespace rather {
 
 #if defined(__AVX512F__)
@@ -53,7 +55,7 @@ inline Lanes keep_first(Lanes v, int n, float other) {
 }
 
 // The sum of the lanes, always in the same order: quarters of the vector first, then within the four that remain.
-#if __has_builtin(__builtin_shufflevector)
+#if defined(RATHER_SHUFFLES)
 inline Quad fold_to_quad(Lanes v) {
 #if defined(__AVX512F__)
   typedef float Half __attribute__((vector_size(32)));
@@ -66,7 +68,7 @@ inline Quad fold_to_quad(Lanes v) {
   return v;
 #endif
 }
-#else  // GCC before 12
+#else  // GCC 11
 inline Quad fold_to_quad(Lanes v) {
   float part[kLanes];
   std::memcpy(part, &v, sizeof part);
@@ -83,7 +85,7 @@ inline float sum(Lanes v) {
 
 // The four sums of four vectors, with fewer shuffles than four calls of sum().
 inline Quad sums(Lanes a, Lanes b, Lanes c, Lanes d) {
-#if __has_builtin(__builtin_shufflevector)
+#if defined(RATHER_SHUFFLES)
   Quad qa = fold_to_quad(a), qb = fold_to_quad(b), qc = fold_to_quad(c), qd = fold_to_quad(d);
   Quad ab = __builtin_shufflevector(qa, qb, 0, 4, 1, 5) + __builtin_shufflevector(qa, qb, 2, 6, 3, 7);
   Quad cd = __builtin_shufflevector(qc, qd, 0, 4, 1, 5) + __builtin_shufflevector(qc, qd, 2, 6, 3, 7);

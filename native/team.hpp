@@ -21,6 +21,8 @@
 #include <pthread.h>
 #endif
 
+#include "portable.hpp"
+
 namespace rather {
 
 class Team {
@@ -87,11 +89,7 @@ class Team {
 
   static void rest(int turn) {
     if (turn > kSpins) return std::this_thread::yield();
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
+    pause();
   }
 
   bool grow() {

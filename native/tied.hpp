@@ -21,7 +21,8 @@ struct TiedItems {
   const Prior& described;
 
   const Shards features{described.k()};
-  mutable Aligned<float> wanted{s.n_users * described.ldf(), kUnfilled};  // a row of features a user
+  mutable Aligned<float> wanted{static_cast<std::size_t>(s.n_users * described.ldf()),
+                                kUnfilled};  // a row of features a user
 
   const Shards& mine() const { return features; }
   const Shards& theirs() const { return s.users; }
@@ -55,8 +56,7 @@ struct TiedItems {
     multiply(other, ld, ld, across.data(), ldf, wanted.data(), s.n_users, n_threads);
     rather::scores(s, wanted.data(), described.features(), ldf, x, n_threads);
   }
-  template <class Loss>
-  void curvature(const Loss& loss, const Scalars& z, const float* P, std::int64_t ld, float* h, float* out,
+  void curvature(const PairLoss& loss, const Scalars& z, const float* P, std::int64_t ld, float* h, float* out,
                  Scratches& work, int n_threads) const {
     scores(P, ld, h, n_threads);
     for_ranges(n_threads, s.n_users, kUserChunk, [&](int thread, std::int64_t first, std::int64_t last) {

@@ -6,7 +6,7 @@ refused rather than crashed on.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 from typing import Any
 
@@ -16,20 +16,24 @@ import numpy.typing as npt
 from . import cores
 from .errors import InputError, number
 
-_core_baseline: Any = importlib.import_module(f"{__package__}._core_baseline")
+_processor: Any = importlib.import_module(f"{__package__}._core_processor")
 
 LEVELS = ("baseline", "avx2", "avx512")
+best: str = _processor.best_instruction_set(*_processor.processor())  # that this processor can run
 
 
 def _choose() -> tuple[str, Any]:
-    best: str = _core_baseline.best_instruction_set()
-    wanted = os.environ.get("RATHER_SIMD") or best
+    built = [level for level in LEVELS if importlib.util.find_spec(f"{__package__}._core_{level}")]
+    fitting = [level for level in built if LEVELS.index(level) <= LEVELS.index(best)]
+    wanted = os.environ.get("RATHER_SIMD") or (fitting[-1] if fitting else best)
     if wanted not in LEVELS:
         raise InputError(f"RATHER_SIMD is {wanted!r}; it must be one of {', '.join(LEVELS)}")
     if LEVELS.index(wanted) > LEVELS.index(best):
         raise InputError(f"RATHER_SIMD is {wanted!r}, but this processor offers {best!r} at most; unset it")
-    if wanted == "baseline":
-        return wanted, _core_baseline
+    if wanted not in built:
+        raise InputError(
+            f"the core was built for {', '.join(built)} only, and {wanted!r} is needed; pip install . builds all"
+        )
     return wanted, importlib.import_module(f"{__package__}._core_{wanted}")
 
 

@@ -47,7 +47,7 @@ def examine() -> dict[str, Any]:
         "threads": cores.default(),
         "thread_limits": cores.limits(),
         "simd": native.simd,
-        "best_simd": native._core_baseline.best_instruction_set(),
+        "best_simd": native.best,
         "packages": packages,
         "install": sorted({f"pip install {OPTIONAL[name][1]}" for name, found in packages.items() if found is None}),
         "data": os.environ.get("RATHER_DATA"),
