@@ -8,7 +8,7 @@ PART := bash scripts/part
 INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -q --no-compile --no-build-isolation -C build-dir=build/native \
 	-C cmake.define.RATHER_NATIVE=ON
 
-TESTS := lint python old-versions spark spark-3.5 browser durable postgres schemathesis fuzz
+TESTS := lint python clang old-versions spark spark-3.5 browser durable postgres schemathesis fuzz
 
 .PHONY: demo serve test test-all $(TESTS:%=test-%) fuzz lint format bench paper sanitize clean
 .DEFAULT_GOAL := help
@@ -30,10 +30,10 @@ test-lint: $(VENV)/installed-dev
 test-python: $(VENV)/installed-dev
 	$(PART) python $(BIN)/python -m pytest
 
-test-all: test-old-versions test-spark test-spark-3.5 test-browser test-durable test-postgres test-schemathesis test-fuzz
-test-all: ## What takes more than a Python user needs: old scikit-learn and numpy, Spark, a browser, PostgreSQL, a server killed and prodded, and a minute of fuzzing; make -k test-all goes on after a failure
+test-all: test-clang test-old-versions test-spark test-spark-3.5 test-browser test-durable test-postgres test-schemathesis test-fuzz
+test-all: ## What takes more than a Python user needs: Clang, old scikit-learn and numpy, Spark, a browser, PostgreSQL, a server killed and prodded, and a minute of fuzzing; make -k test-all goes on after a failure
 
-test-old-versions test-spark test-browser test-durable test-postgres: test-%: $(VENV)/installed-dev
+test-clang test-old-versions test-spark test-browser test-durable test-postgres: test-%: $(VENV)/installed-dev
 	$(PART) $* bash scripts/$* $(VENV)
 
 test-spark-3.5: $(VENV)/installed-dev

@@ -1,5 +1,6 @@
 """What of the core depends on the compiler and on the processor."""
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -50,8 +51,8 @@ def test_fallbacks_have_the_bits_of_the_builtins(level, tmp_path):
     (tmp_path / "program.cpp").write_text(PROGRAM)
     said = []
     for defined in ([], ["-DRATHER_PORTABLE"]):
-        command = [compiler, "-std=gnu++20", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}", *FLAGS[level], *defined]
-        subprocess.run([*command, tmp_path / "program.cpp", "-o", tmp_path / "program"], check=True)
+        flags = ["-std=gnu++20", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}", *FLAGS[level], *defined]
+        subprocess.run([compiler, *flags, tmp_path / "program.cpp", "-o", tmp_path / "program"], check=True)
         said.append(subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True).stdout)
     assert said[0].count("\n") == 2236 and said[0] == said[1]
 
@@ -97,8 +98,6 @@ def test_this_processor_is_what_the_system_says():
 
 
 def test_instruction_sets_that_cannot_be_had_are_refused():
-    import importlib.util
-
     for level in (*native.LEVELS, "mmx"):
         run = subprocess.run(
             [sys.executable, "-c", "import rather.native as n; print(n.simd)"],
