@@ -1,6 +1,7 @@
 // Binds the store of comparisons, and the ways to draw comparisons from other data.
 #include "bindings.hpp"
 #include "border.hpp"
+#include "parts.hpp"
 #include "sample.hpp"
 #include "store.hpp"
 #include "sweep.hpp"
@@ -145,6 +146,12 @@ void bind_store(nb::module_& m) {
         count_comparisons(s, sized(users, s.n_users, "users"), sized(items, s.n_items, "items"));
       },
       "store"_a, "users"_a, "items"_a, Release());
+  m.def(
+      "connected_parts",
+      [](const Store& s, const InOut<std::int32_t>& part) {
+        return connected_parts(s, sized(part, s.n_items, "part"));
+      },
+      "store"_a, "part"_a, Release());
 
   m.def("sample_clicks", &clicks_against_unseen, "start"_a, "clicked"_a, "seen_start"_a, "seen"_a, "n_items"_a,
         "per_user"_a, "seed"_a, "winner"_a, "loser"_a, "n_threads"_a, Release());

@@ -62,6 +62,7 @@ def calls():
         "store_from_pairs": {
             "n_users": N_USERS, "n_items": N_ITEMS, **voted, "weight": floats(3), "gap": floats(3), "n_threads": 1,
         },
+        "connected_parts": {"store": STORE, "part": np.zeros(N_ITEMS, np.int32)},
         "comparisons_per_user": {"store": STORE, "out": np.zeros(N_USERS)},
         "count_comparisons": {"store": STORE, "users": np.zeros(N_USERS), "items": np.zeros(N_ITEMS)},
         "sample_clicks": {
@@ -179,7 +180,7 @@ def calls():
 OUTPUTS = {
     "out", "winner", "loser", "users", "items", "m", "c", "d", "U", "V", "user_dual", "item_dual", "left", "right",
     "row_absolute", "row_square", "column_square", "slope", "curvature", "people", "variance", "moments", "gradient",
-    "information", "squares", "bound", "C", "F", "axes", "mean", "item", "score", "order", "ordered", "total",
+    "information", "squares", "bound", "C", "F", "axes", "mean", "item", "score", "order", "ordered", "total", "part",
 }  # fmt: skip
 INPUTS = {  # where arguments of these names are read only
     "store_from_ratings": {"item"}, "store_from_pairs": {"winner", "loser"}, "user_step": {"V"},

@@ -17,6 +17,7 @@ from .features import files_of, learned, read_features, told
 from .inputs import as_read, read_source
 from .kept import kept_file, read_votes
 from .outputs import check_different, check_model
+from .wording import unconnected
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,7 +89,7 @@ def fit(options: argparse.Namespace) -> Answer:
         Path(place).unlink(missing_ok=True)
     return source.about | {
         "users": comparisons.n_users, "items": comparisons.n_items, "comparisons": len(comparisons),
-        "counted": comparisons.source.counted(),
+        "counted": comparisons.source.counted(), "parts": comparisons.part_sizes(),
         "model": options.model, "reg": getattr(model, "reg_", None), "rounds": len(history),
         "converged": model.converged_ if history else True, "gap": history[-1]["gap"] if history else 0.0,
         "rank": getattr(model, "rank_", None), "chosen": _chosen(model),
@@ -153,6 +154,7 @@ def _show(document: Document, console: Console) -> None:
     facts(console, {
         "data": as_read(document),
         "comparisons": size,
+        **({"parts": parted} if (parted := unconnected(document["parts"])) else {}),
         **({"left out": f"{document['marked']:,} votes that look like a script's"} if document.get("marked") else {}),
         **({} if document["resumed"] is None else {"resumed": f"from {document['resumed']}, not from the start"}),
         **({} if document["held_out"] is None else {"held out": _foretold(**document["held_out"])}),

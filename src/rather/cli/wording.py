@@ -52,3 +52,13 @@ def for_the_shell(sentence: str) -> str:
     sentence = re.sub(rf"^({_NAMES}) (is|needs|goes|and)\b", lambda m: f"{option(m[1])} {m[2]}", sentence)
     sentence = re.sub(rf"^(--[\w-]+ and) ({_NAMES})\b", lambda m: f"{m[1]} {option(m[2])}", sentence)
     return re.sub(r"\((per_user) (\d+) \+ (min_test) (\d+)\)", r"(--per-user \2 and --min-test \4)", sentence)
+
+
+def unconnected(sizes: list[int]) -> str:
+    """Return what is to be known of parts of these sizes that no comparison connects; nothing of a single one."""
+    if len(sizes) < 2:
+        return ""
+    return (
+        f"{len(sizes):,} parts, the largest of {max(sizes):,} items. Items of different parts were never compared: "
+        "their relative places rest on the model alone."
+    )

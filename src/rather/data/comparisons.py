@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..errors import InputError, number, one_of
+from ..native import core
 from . import frames, readers, vote_readers
 from .clicks import ClickRule
 from .ids import Ids, Vocabulary, read_only
@@ -256,7 +258,9 @@ class Comparisons(WithFeatures):
 
     def __repr__(self) -> str:
         source = f" (from {self.source.name})" if self.source.name else ""
-        return f"Comparisons: {self.source.counted()} by {self.n_users:,} users over {self.n_items:,} items{source}"
+        made = f"Comparisons: {self.source.counted()} by {self.n_users:,} users over {self.n_items:,} items{source}"
+        parts = len(self.part_sizes()) if self.source.written else 1  # others take long to build
+        return f"{made}, in {parts:,} parts" if parts > 1 else made
 
     @property
     def store(self) -> Any:
@@ -274,6 +278,30 @@ class Comparisons(WithFeatures):
     @property
     def implied(self) -> bool:
         return self.source.implied
+
+    def parts(self) -> npt.NDArray[np.int32]:
+        """Return the number of the connected part that each item is in: 0 is the largest; -1: nobody compared the item.
+
+        Two items are connected if somebody compared them, a tie included, or if each is connected to a third. Items of
+        different parts were never compared: their relative places rest on the model alone.
+
+        Examples
+        --------
+        >>> from rather import Comparisons
+        >>> votes = Comparisons.from_frame({"user": [1, 1, 2], "winner": ["A", "D", "B"], "loser": ["B", "E", "C"]})
+        >>> votes
+        Comparisons: 3 comparisons by 2 users over 5 items, in 2 parts
+        >>> dict(zip(votes.items.tolist(), votes.parts().tolist()))
+        {'A': 0, 'B': 0, 'C': 0, 'D': 1, 'E': 1}
+        """
+        found = np.zeros(self.n_items, np.int32)
+        core.connected_parts(self.store, found)
+        return found
+
+    def part_sizes(self) -> list[int]:
+        """Return how many items each connected part has, the largest first."""
+        found = self.parts()
+        return [int(size) for size in np.bincount(found[found >= 0])]
 
     def pairs(self) -> Pairs:
         """The comparisons one by one. Those implied by ratings or clicks are written down for the occasion."""
