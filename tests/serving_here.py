@@ -66,6 +66,11 @@ class Here:
         now = time.time if hasty else lambda: next(Here.clock)
         self._clock = mock.patch.object(desk, "time", SimpleNamespace(time=now))
 
+    @property
+    def cookie(self):
+        """The name of this poll's cookie."""
+        return self.served.cookie
+
     def __enter__(self):
         self._clock.start()
         self.wait(self._lifespan.__aenter__())

@@ -697,7 +697,7 @@ def test_a_second_visitor_sees_nothing_of_the_first(club, visit):
         reply = other.context.request.post(f"{club.url}/api/{path}", data=body)
         assert reply.status == 404 and open_ not in reply.text()
     assert club.replies(open_) == [] and club.replies(asked) == ["left"] and me.token() == open_
-    cookie = next(c for c in me.context.cookies() if c["name"].endswith("rather"))
+    cookie = next(c for c in me.context.cookies() if c["name"].startswith("rather-"))
     assert cookie["httpOnly"] and cookie["sameSite"] == "Strict" and len(cookie["value"]) >= 32
     assert me.page.evaluate("document.cookie") == ""
     assert club.rows("SELECT count(*) FROM visitors WHERE visitor = ?", cookie["value"]) == [(0,)]  # hashed

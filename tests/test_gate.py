@@ -343,7 +343,7 @@ def test_too_many_new_visitors_of_an_address(tmp_path):
             statuses = []
             for n in range(12):
                 browser = here.another_browser()
-                headers = {"cookie": f"rather=made-up-{n}"} if way == "made up" else {}
+                headers = {"cookie": f"{here.cookie}=made-up-{n}"} if way == "made up" else {}
                 statuses.append(here.post("/api/question", browser=browser, headers=headers).status_code)
             assert statuses == [200] * 10 + [429] * 2 and len(here.rows(visitors)) == 10
 

@@ -107,7 +107,7 @@ def test_exports_agree_with_the_rows(tmp_path, database):
         put = {row["token"]: row for row in here.rows(questions)}
         back = {row["token"]: row["undone"] for row in here.rows(undos)}
         as_csv, as_parquet = here.as_admin("/api/export.csv"), here.as_admin("/api/export.parquet")
-        user = hashed(here.browser.cookies["rather"])
+        user = hashed(here.browser.cookies[here.cookie])
     order = sorted(said, key=lambda token: (said[token]["answered"], token))
     table = parquet.read_table(io.BytesIO(as_parquet.content)).to_pylist()
     rows = list(csv.DictReader(io.StringIO(as_csv.content.decode(), newline="")))

@@ -31,7 +31,7 @@ from .refusal import Refusal
 from .static import page_files
 from .votes import as_csv, as_parquet
 
-COOKIE = "rather"
+COOKIE = "rather"  # its name by itself was that of every poll's cookie once
 YEARS = 2 * 365 * 24 * 3600
 MOST_ROWS, MOST_ITEMS = 500, 1000  # given at once
 PAGES = {"/": "index.html", "/arena": "arena.html", "/api": "api.html", "/shared/{token}": "shared.html"}
@@ -80,14 +80,20 @@ class Here:
     metrics: Metrics
     title: str
     admin: str
+    cookie: str  # of this poll: browsers send cookies to every port of a host
     secure: bool
     is_collecting: Callable[[], bool]
     turns: Rates  # of visitors
     arrivals: Rates  # of addresses
 
     @property
-    def cookie(self) -> str:
-        return f"__Host-{COOKIE}" if self.secure else COOKIE
+    def old_cookie(self) -> str:
+        return cookie_name("", self.secure)
+
+
+def cookie_name(poll: str, secure: bool) -> str:
+    """The name of a poll's cookie; without a poll, the older name."""
+    return ("__Host-" if secure else "") + COOKIE + (f"-{poll}" if poll else "")
 
 
 def here(request: Request) -> Here:
@@ -101,7 +107,8 @@ def address(request: Request) -> str:
 
 def secret(request: Request) -> str | None:
     """What the visitor's browser keeps."""
-    found = request.cookies.get(here(request).cookie)
+    own = here(request)
+    found = request.cookies.get(own.cookie, request.cookies.get(own.old_cookie))
     return found if found is not None and len(found) <= 200 else None
 
 
@@ -121,6 +128,17 @@ def admin(request: Request, given: Annotated[HTTPAuthorizationCredentials | None
         raise HTTPException(401, "This takes the admin token.", {"www-authenticate": "Bearer"})
 
 
+def turned(request: Request, told: Any, new: str | None = None) -> Response:
+    """The reply to a turn. It sets the cookie of somebody new, and replaces the older cookie of somebody known."""
+    own, reply = here(request), Json(told)
+    old = secret(request) if new is None and own.cookie not in request.cookies else None
+    if new or old:
+        reply.set_cookie(own.cookie, new or old or "", YEARS, httponly=True, samesite="strict", secure=own.secure)
+    if old:
+        reply.delete_cookie(own.old_cookie, httponly=True, samesite="strict", secure=own.secure)
+    return reply
+
+
 # -- turns ------------------------------------------------------------------------------------------------------------
 
 turns = APIRouter(tags=["turns"])
@@ -130,29 +148,26 @@ turns = APIRouter(tags=["turns"])
 async def question(body: told.Nothing, request: Request) -> Any:
     """What you are asked now: the open question, or a new one. Sets the cookie of somebody new."""
     own = here(request)
-    news, new = await own.desk.question(await visitor(request), address(request))
-    reply = Json(news)
-    if new is not None:
-        reply.set_cookie(own.cookie, new, YEARS, httponly=True, samesite="strict", secure=own.secure)
-    return reply
+    return turned(request, *await own.desk.question(await visitor(request), address(request)))
 
 
 @turns.post("/api/answer", response_model=told.News, responses=problems(400, 403, 404, 409, 413))
 async def answer(body: told.Answer, request: Request) -> Any:
     """Answer a question, and get the next. The same answer again is acknowledged again, and changes nothing."""
-    return Json(await here(request).desk.answer(await visitor(request), body.token, body.reply, body.seconds))
+    desk = here(request).desk
+    return turned(request, await desk.answer(await visitor(request), body.token, body.reply, body.seconds))
 
 
 @turns.post("/api/undo", response_model=told.News, responses=problems(400, 403, 404, 413))
 async def undo(body: told.Undo, request: Request) -> Any:
     """Take an answer back, and be asked again."""
-    return Json(await here(request).desk.undo(await visitor(request), body.token))
+    return turned(request, await here(request).desk.undo(await visitor(request), body.token))
 
 
 @turns.post("/api/share", response_model=told.Link, responses=problems(400, 403, 404, 413))
 async def share(body: told.Nothing, request: Request) -> Any:
     """A link that shows your ranking, and none of your answers, to whoever has it."""
-    return Json({"path": f"/shared/{await here(request).desk.share(await visitor(request))}"})
+    return turned(request, {"path": f"/shared/{await here(request).desk.share(await visitor(request))}"})
 
 
 # -- what is known ----------------------------------------------------------------------------------------------------

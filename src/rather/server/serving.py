@@ -16,7 +16,7 @@ from typing import Any
 import uvicorn
 
 from ..errors import InputError
-from .app import Here, make_app
+from .app import Here, cookie_name, make_app
 from .desk import Desk
 from .gate import Gate, Rates
 from .knowledge import Knowledge
@@ -91,6 +91,7 @@ class Served:
         models = s.state / ("models" if s.base is None else f"models-{s.base.version}")
         make_folder(models)
         self.admin, key = kept_secret(s.state / "admin-token"), kept_secret(s.state / "address-key")
+        self.cookie = cookie_name(kept_secret(s.state / "poll-id", 12), s.https)
         self.ledger = Ledger(s.votes or str(s.state / "votes.sqlite"))
         try:
             self.ledger.take()
@@ -108,7 +109,9 @@ class Served:
         )
         self._gauges()
         rates = Rates(s.per_visitor), Rates(NEW_VISITORS * s.per_address)
-        app = make_app(Here(self.desk, self.metrics, s.title, self.admin, s.https, self._is_collecting, *rates))
+        app = make_app(
+            Here(self.desk, self.metrics, s.title, self.admin, self.cookie, s.https, self._is_collecting, *rates)
+        )
         app.router.lifespan_context = self._lifespan
         hosts = frozenset(name.lower() for name in (*LOCAL, _in_url(s.host), *s.allow_hosts))
         self.app = Gate(app, hosts, s.per_address, s.https, self.metrics.count)
