@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import logging
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain
@@ -31,6 +33,7 @@ from .refusal import Refusal
 from .static import page_files
 from .votes import as_csv, as_parquet
 
+log = logging.getLogger("rather.serve")
 COOKIE = "rather"  # its name by itself was that of every poll's cookie once
 YEARS = 2 * 365 * 24 * 3600
 MOST_ROWS, MOST_ITEMS = 500, 1000  # given at once
@@ -249,11 +252,21 @@ async def items(
 operators = APIRouter(tags=["operators"], dependencies=[Depends(admin)], default_response_class=Response)
 
 
+@contextmanager
+def readable() -> Iterator[None]:
+    """Whoever runs the server is told why the ledger cannot be read."""
+    try:
+        yield
+    except InputError as e:
+        raise Refusal(503, str(e), 5) from e
+
+
 @operators.get("/api/export.csv", responses={200: CSV, **problems(401)})
 async def export_csv(request: Request) -> Any:
     """All votes."""
     parts = as_csv(here(request).desk.ledger)
-    first = await asyncio.to_thread(next, parts)  # so that a ledger which cannot be read is refused
+    with readable():
+        first = await asyncio.to_thread(next, parts)  # so that a ledger which cannot be read is refused
     return StreamingResponse(chain((first,), parts), media_type="text/csv; charset=utf-8")
 
 
@@ -264,7 +277,8 @@ async def export_parquet(request: Request) -> Any:
         raise Refusal(501, "Parquet needs pyarrow; run: pip install 'rather[parquet]'")
     file = tempfile.TemporaryFile()  # noqa: SIM115
     try:
-        await asyncio.to_thread(as_parquet, here(request).desk.ledger, file)
+        with readable():
+            await asyncio.to_thread(as_parquet, here(request).desk.ledger, file)
     except BaseException:
         file.close()
         raise
@@ -378,5 +392,6 @@ def _refusals(app: FastAPI) -> None:
         return Json({"error": said}, 422)
 
     @app.exception_handler(InputError)
-    async def input_error(_: Request, e: InputError) -> Response:
+    async def input_error(request: Request, e: InputError) -> Response:
+        log.warning("%s %s: %s", request.method, request.url.path, e)
         return Json({"error": "That could not be looked up just now."}, 503, {"retry-after": "5"})

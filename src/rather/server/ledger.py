@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import math
 import os
 import secrets
 import threading
@@ -39,7 +40,8 @@ from ..errors import FileError, InputError
 
 BUSY = 5.0  # seconds to wait for a database that somebody else has locked
 SERVED = 0x7261746865720001  # PostgreSQL's advisory lock of the one process that serves
-DECIDED = "left", "right", "tie"  # replies that say what somebody prefers; others, that they do not know an item
+DECIDED = "left", "right", "tie"  # replies that say what somebody prefers
+REPLIES = *DECIDED, "unseen left", "unseen right", "unseen both"  # the others say that they do not know an item
 WAIT = 10.0  # seconds for another process, which was ended, to let go of a database
 
 metadata = MetaData()
@@ -270,6 +272,9 @@ class Ledger:
         )  # fmt: skip
         with self.sentences(), self.engine.connect() as c:
             rows = list(c.execute(asked))
+            for row in rows:
+                if row.reply is not None:
+                    self.check_sound(row, row.token)
             there = rows or c.execute(select(visitors.c.came).where(visitors.c.visitor == visitor)).first()
         return rows if there else None
 
@@ -288,6 +293,18 @@ class Ledger:
         with self.sentences(), self.engine.connect() as c:
             people, said = c.execute(found).one()
         return int(people), int(said)
+
+    def check_sound(self, row: Any, which: Any) -> None:
+        """Refuse an answer that the server cannot have written; ``which`` names it."""
+        wrong = None
+        if row.reply not in REPLIES:
+            wrong = f"has the reply {row.reply!r}, which must be one of {', '.join(REPLIES)}"
+        elif row.left_item == row.right_item:
+            wrong = f"compares {row.left_item!r} with itself"
+        elif not all(isinstance(when, float | int) and math.isfinite(when) for when in (row.asked, row.answered)):
+            wrong = f"was given at {row.answered} to a question of {row.asked}, which must be numbers"
+        if wrong:
+            raise InputError(f"answer {which!r} in {self.shown} {wrong}; restore the database from a copy")
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Connection]:
