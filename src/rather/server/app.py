@@ -28,7 +28,7 @@ from .desk import Desk
 from .gate import Rates, neighbourhood
 from .listed import PICTURES
 from .metrics import Metrics
-from .refits import needed
+from .refits import PEOPLE, needed
 from .refusal import Refusal
 from .static import page_files
 from .votes import as_csv, as_parquet
@@ -182,7 +182,9 @@ known = APIRouter(tags=["known"])
 async def about(request: Request) -> Any:
     """What is ranked here, and how much is known."""
     own, desk = here(request), here(request).desk
-    need = {"answers": desk.answers, "needed": needed(len(desk.listed))} if own.is_collecting() else None
+    need = {
+        "answers": desk.answers, "needed": needed(len(desk.listed)), "people": desk.people, "people_needed": PEOPLE,
+    } if own.is_collecting() else None  # fmt: skip
     return Json(
         {
             "title": own.title, "items": len(desk.listed), "people": desk.people, "answers": desk.answers,

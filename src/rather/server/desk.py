@@ -179,7 +179,7 @@ class Desk:
         """The question after these answers, and its row."""
         if len(visitor.asked) >= MOST_QUESTIONS:
             return None, []
-        long = len(said) > LONG and self.knowledge.model is not None
+        long = len(said) > LONG and self.knowledge.of(visitor.key).model is not None
         made = await asyncio.to_thread(self._chosen, visitor, said) if long else self._chosen(visitor, said)
         if made is None:
             return None, []
@@ -190,7 +190,7 @@ class Desk:
 
     def _chosen(self, visitor: Visitor, said: list[Said]) -> tuple[Question, str | None] | None:
         """What to ask, and by which version of the model."""
-        knowledge = self.knowledge
+        knowledge = self.knowledge.of(visitor.key)
         belief = knowledge.nothing
         if knowledge.model is not None:
             belief = visitor.belief(knowledge, said)
@@ -260,7 +260,9 @@ class Desk:
         return await self._drawn(visitor, panels.ranking, limit)
 
     async def _drawn(self, visitor: Visitor | None, draw: Callable[..., dict[str, Any]], *rest: Any) -> dict[str, Any]:
-        knowledge, said = self.knowledge, [] if visitor is None else visitor.said(self.code)
+        if visitor is None:
+            return {**await self._computed(_of_one, draw, self.knowledge, [], *rest), "answered": 0}
+        knowledge, said = self.knowledge.of(visitor.key), visitor.said(self.code)
         return {**await self._computed(_of_one, draw, knowledge, said, *rest), "answered": len(said)}
 
     async def whatif(self, told: str | None) -> dict[str, Any]:
@@ -268,17 +270,17 @@ class Desk:
         now = visitor.open
         if now is None or now.left not in self.code or now.right not in self.code:
             raise Refusal(404, "There is no question open.")
-        said = visitor.said(self.code)
+        knowledge, said = self.knowledge.of(visitor.key), visitor.said(self.code)
         pair = self.code[now.left], self.code[now.right]
-        return {"token": now.token, **await self._computed(_of_one, panels.whatif, self.knowledge, said, said, *pair)}
+        return {"token": now.token, **await self._computed(_of_one, panels.whatif, knowledge, said, said, *pair)}
 
     async def given(self, told: str | None, limit: int) -> dict[str, Any]:
         """A visitor's own answers, the last ones first, with how likely each was by the others."""
         visitor = await self.visitors.of(told)
         if visitor is None:
             return {"answers": []}
-        said, standing = visitor.said(self.code), visitor.standing
-        chances = (await self._computed(_of_one, panels.chances, self.knowledge, said, said))["chances"]
+        knowledge, said, standing = self.knowledge.of(visitor.key), visitor.said(self.code), visitor.standing
+        chances = (await self._computed(_of_one, panels.chances, knowledge, said, said))["chances"]
         rows = [
             {
                 "token": a.token, "reply": a.reply, "left": self._document(a.left), "right": self._document(a.right),

@@ -10,7 +10,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -214,12 +214,8 @@ class Ledger:
         return repr(self.url.database if self.is_file else self.url.render_as_string(hide_password=True))
 
     def take(self) -> None:
-        """Be the one process that serves this database; one that was ended may take a moment to let go."""
-        until = time.monotonic() + WAIT
-        while not self._taken():
-            if time.monotonic() > until:
-                raise InputError(f"another process serves the votes in {self.shown}; end it, or keep them elsewhere")
-            time.sleep(0.1)
+        """Be the one process that serves this database."""
+        wait_for(self._taken, f"another process serves the votes in {self.shown}; end it, or keep them elsewhere")
         self._serves = True
 
     def check_taken(self) -> None:
@@ -248,12 +244,9 @@ class Ledger:
             self._lock = self._lock or self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             return bool(self._lock.execute(text(f"SELECT pg_try_advisory_lock({SERVED})")).scalar())
         if self._lock is None:
-            self._lock = Path(f"{self.url.database}.serving").open("w")  # noqa: SIM115
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
+            how = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW  # nobody else may open it, lead it elsewhere or lock it
+            self._lock = open(f"{self.url.database}.serving", "r+b", opener=lambda name, _: os.open(name, how, 0o600))  # noqa: SIM115
+        return is_locked(self._lock)
 
     def close(self) -> None:
         self._let_go()
@@ -331,6 +324,24 @@ ANSWER = {
     "chance": questions.c.chance, "probability": questions.c.probability, "model": questions.c.model,
     "origin": visitors.c.origin,
 }  # fmt: skip
+
+
+def is_locked(file: Any) -> bool:
+    """Lock a file or a folder until it is closed; false if another process has."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def wait_for(is_taken: Callable[[], bool], refused: str) -> None:
+    """Wait until something is taken; a process that was ended may take a moment to let go."""
+    until = time.monotonic() + WAIT
+    while not is_taken():
+        if time.monotonic() > until:
+            raise InputError(refused)
+        time.sleep(0.1)
 
 
 def _private(path: Path) -> None:

@@ -51,7 +51,9 @@ class News(BaseModel):
 
 class Collecting(BaseModel):
     answers: int
-    needed: int = Field(description="answers until the first personal rankings")
+    needed: int = Field(description="answers before the first model, which takes enough people as well")
+    people: int
+    people_needed: int = Field(description="people who must have answered before the first model")
 
 
 class About(BaseModel):
