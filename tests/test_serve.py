@@ -180,6 +180,28 @@ def test_long_and_odd_texts_are_cut_and_kept(tmp_path):
     assert json.dumps(found, ensure_ascii=False).encode()  # what cannot be written is not there
 
 
+@pytest.mark.parametrize(
+    ("options", "seconds"), [((), 60.0), (("--refit",), 60.0), (("--refit", "1"), 60.0), (("--refit", "0.5"), 30.0)]
+)
+def test_how_often_a_list_is_fitted_again(items, options, seconds):
+    """Asking for what a list of items does anyway changes nothing."""
+    given = grammar().parse_known_args(["serve", str(items), *options])[0]
+    assert serve._settings(given, serving).refit_every == seconds
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds"), [((), None), (("--refit",), 600.0), (("--refit", "1"), 60.0), (("--refit", "0.5"), 30.0)]
+)
+def test_how_often_a_model_is_fitted_again(tmp_path, options, seconds):
+    frame = {"user": [1, 1, 2, 2], "winner": ["a", "b", "a", "c"], "loser": ["b", "c", "c", "b"]}
+    model = AltSVM(rank=1, reg=5.0).fit(Comparisons.from_frame(frame, user="user", winner="winner", loser="loser"))
+    model._crowd()
+    model.save(tmp_path / "m.rather", comparisons=True)
+    given = grammar().parse_known_args(["serve", str(tmp_path / "m.rather"), *options])[0]
+    settings = serve._settings(given, serving)
+    assert settings.refit_every == seconds and (settings.base_path is None) == (seconds is None)
+
+
 def test_the_state_is_beside_the_file(items, tmp_path):
     """Votes, models and secrets are in a folder of the file's name unless another is named."""
     options = grammar().parse_known_args(["serve", str(items)])[0]

@@ -244,8 +244,7 @@ class Ledger:
             self._lock = self._lock or self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             return bool(self._lock.execute(text(f"SELECT pg_try_advisory_lock({SERVED})")).scalar())
         if self._lock is None:
-            how = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW  # nobody else may open it, lead it elsewhere or lock it
-            self._lock = open(f"{self.url.database}.serving", "r+b", opener=lambda name, _: os.open(name, how, 0o600))  # noqa: SIM115
+            self._lock = _own_file(f"{self.url.database}.serving")
         return is_locked(self._lock)
 
     def close(self) -> None:
@@ -324,6 +323,15 @@ ANSWER = {
     "chance": questions.c.chance, "probability": questions.c.probability, "model": questions.c.model,
     "origin": visitors.c.origin,
 }  # fmt: skip
+
+
+def _own_file(path: str) -> Any:
+    """An open file that nobody else may open, which is no link to elsewhere."""
+    how = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    try:
+        return os.fdopen(os.open(path, how, 0o600), "r+b")
+    except OSError as e:
+        raise FileError(f"cannot lock {path!r}: {e.strerror}; remove it, or keep the votes elsewhere") from e
 
 
 def is_locked(file: Any) -> bool:

@@ -28,5 +28,9 @@ export function sureness({ top, share, sure, more }) {
   return `${more === null ? 'Many' : capital(number(more))} more ${more === 1 ? 'settles' : 'settle'} your ${best}.`;
 }
 
-export const collected = ({ answers, needed }) =>
-  `Still collecting answers, ${figure(answers)} of ${figure(needed)}: until then a list goes by one’s own alone.`;
+export function collected({ answers, needed, people, people_needed: few }) {
+  const alone = 'until then a list goes by one’s own alone.';
+  if (answers >= needed && people >= few) return `There are enough answers, and the first model is being fitted: ${alone}`;
+  const so = `${figure(Math.min(answers, needed))} of ${figure(needed)}`;
+  return `Still collecting, ${so} answers by ${figure(Math.min(people, few))} of ${figure(few)} people: ${alone}`;
+}
