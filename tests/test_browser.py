@@ -134,6 +134,37 @@ def test_the_meter_says_how_many_more(few, visit):
     assert me.page.inner_text("#sureness") == said
 
 
+def test_how_much_is_collected(few, visit):
+    me = visit(few).open().ready()
+    alone = "until then a list goes by one’s own alone."
+    for answers, people, words in (
+        (12, 1, "Still collecting, 12 of 30 answers by 1 of 5 people: "),
+        (35, 1, "Still collecting, 30 of 30 answers by 1 of 5 people: "),
+        (29, 9, "Still collecting, 29 of 30 answers by 5 of 5 people: "),
+        (35, 5, "There are enough answers, and the first model is being fitted: "),
+    ):
+        told = {"answers": answers, "needed": 30, "people": people, "people_needed": 5}
+        said = me.page.evaluate("async told => (await import('/static/words.js')).collected(told)", told)
+        assert said == words + alone
+
+
+def test_the_first_model_is_told_without_another_answer(few, visit):
+    """Whoever waits for the first model hears when there are enough answers, and when it is there."""
+    me = visit(few)
+    me.context.clock.install()  # the page's own
+    about = {**me.get("/api/about"), "collecting": {"answers": 29, "needed": 30, "people": 4, "people_needed": 5}}
+    me.page.route("**/api/about", lambda route: route.fulfill(json=about))
+    me.open().page.wait_for_selector("#collecting >> text=29 of 30 answers by 4 of 5 people")
+    about["collecting"] = {"answers": 35, "needed": 30, "people": 5, "people_needed": 5}
+    me.context.clock.run_for(11_000)
+    me.page.wait_for_selector("#collecting >> text=the first model is being fitted")
+    about["collecting"] = None
+    with me.page.expect_response("**/api/ranking?*"):
+        me.context.clock.run_for(11_000)
+        me.page.wait_for_selector("#collecting:empty", state="attached")
+        me.context.clock.run_for(1_000)
+
+
 def test_undo_asks_again_and_any_answer_can_be_undone(club, visit):
     me = visit(club).open().ready()
     asked = []
@@ -265,8 +296,8 @@ def test_while_it_collects(browser, tmp_path, visit):
             me.page.wait_for_timeout(1000 * FAST + 50)  # what is answered sooner than anybody reads does not count
             me.turn("#left" if me.pair()[0] == "Oslo" else "#right" if me.pair()[1] == "Oslo" else "#tie")
         assert shown == {"Oslo"} and me.settled()[0] == "Oslo"
-        assert me.get("/api/about")["collecting"] == {"answers": 12, "needed": 30}
-        me.page.wait_for_function("document.getElementById('collecting').textContent.includes('12 of 30')")
+        assert me.get("/api/about")["collecting"] == {"answers": 12, "needed": 30, "people": 1, "people_needed": 5}
+        me.page.wait_for_function("() => document.getElementById('collecting').textContent.includes('12 of 30')")
         assert "settle" in me.page.inner_text("#sureness") or "open" in me.page.inner_text("#sureness")
         for name in PANELS[:3]:
             me.page.click(f"#{name} summary")
@@ -275,7 +306,7 @@ def test_while_it_collects(browser, tmp_path, visit):
         me.page.wait_for_selector("#answers li")
         assert "expected" not in me.page.inner_text("#answers") and me.page.is_hidden("#surprise")
         me.open("/arena").page.wait_for_selector("#me tbody tr")
-        me.page.wait_for_function("document.getElementById('me-note').textContent.includes('alone')")
+        me.page.wait_for_function("() => document.getElementById('me-note').textContent.includes('alone')")
         assert me.page.inner_text("#everyone-note") == "Nothing is known yet."
         (tmp_path / "sun.svg").unlink()
         me.expected = ("404",)
@@ -326,7 +357,7 @@ def test_on_a_phone(club, visit):
     token = me.token()
     swipe(-20, 0)  # too short to be meant
     swipe(0, -200)  # scrolls
-    me.page.wait_for_function("scrollY > 50")
+    me.page.wait_for_function("() => scrollY > 50")
     me.page.evaluate("scrollTo(0, 0)")
     assert me.answered == 1 and me.token() == token
     me.turn(lambda: swipe(-150, 10))

@@ -88,7 +88,6 @@ async def disturbed(server, people, n_clients, kills, rng):
         for moment in sorted(rng.uniform(0.02, 0.9) * total for _ in range(kills)):
             while done() < moment and not any(task.done() and task.exception() for task in going):
                 await asyncio.sleep(0.005)
-            await asyncio.sleep(rng.uniform(0, 0.05))
             await asyncio.to_thread(server.kill)
             hits.append(done())
             await asyncio.to_thread(server.start)
