@@ -116,17 +116,20 @@ def test_fifteen_answers_move_the_list_and_a_reload_keeps_it(club, visit):
 
 def test_the_meter_says_how_many_more(few, visit):
     me = visit(few).open().ready()
-    for top, share, more, words in (
-        (3, 0.6, 4, "Four more settle your top three."),
-        (3, 0.78, 1, "One more settles your top three."),
-        (3, 0.6, 17, "17 more settle your top three."),
-        (3, 0.6, None, "Many more settle your top three."),
-        (3, 0.2, None, "Your top three are still wide open."),
-        (2, 0.9, 0, "Your top two are settled."),
-        (1, 0.9, 0, "Your favourite is settled."),
-        (1, 0.5, 2, "Two more settle your favourite."),
+    for top, share, more, left, words in (
+        (3, 0.6, 4, 9, "Four more settle your top three."),
+        (3, 0.78, 1, 500, "One more settles your top three."),
+        (3, 0.6, 17, 17, "17 more settle your top three."),
+        (3, 0.6, None, 500, "Many more settle your top three."),
+        (3, 0.2, None, 100, "Your top three are still wide open."),
+        (3, 0.2, None, 99, "The 99 pairs left may not settle your top three."),
+        (1, 0.6, None, 1, "The one pair left may not settle your favourite."),
+        (3, 0.6, None, 0, "All pairs leave your top three open."),
+        (2, 0.9, 0, 0, "Your top two are settled."),
+        (1, 0.9, 0, 5, "Your favourite is settled."),
+        (1, 0.5, 2, 5, "Two more settle your favourite."),
     ):
-        told = {"top": top, "share": share, "sure": 0.8, "more": more}
+        told = {"top": top, "share": share, "sure": 0.8, "more": more, "left": left}
         said = me.page.evaluate("async told => (await import('/static/words.js')).sureness(told)", told)
         assert said == words
     settled = me.get("/api/ranking")["settled"]

@@ -7,6 +7,7 @@ pytest.importorskip("fastapi", reason="what serving needs is not installed: pip 
 
 from rather import AltSVM, simulate
 from rather.models.information import pick
+from rather.server import panels
 from rather.server.knowledge import AMONG, EXPLORE, Knowledge, Said
 from rather.server.listed import only_ids
 
@@ -77,3 +78,20 @@ def test_the_side_on_which_an_item_stood_counts(known):
     assert mirrored.belief([Said(1, 0, "right")]).expected(items) == pytest.approx(left.expected(items))
     tie, turned = (known.belief([said]).expected(items) for said in (Said(0, 1, "tie"), Said(1, 0, "tie")))
     assert np.subtract(*tie) < np.subtract(*turned)  # to be undecided speaks against the favoured side
+
+
+@pytest.mark.parametrize("kind", ["nothing", "a model"])
+def test_no_more_answers_than_pairs(known, kind):
+    """What settles the top is never more than can still be asked, down to nothing."""
+    knowledge = known if kind == "a model" else Knowledge(only_ids(range(N)))
+    rng, said = np.random.default_rng(0), []
+    pairs = rng.permutation(np.stack(np.triu_indices(N, 1), axis=1)).tolist()
+    for left, right in pairs:
+        said.append(Said(left, right, "left" if rng.random() < 0.5 else "right"))
+        if len(said) % 5 == 3:
+            settled = panels.ranking(knowledge, knowledge.belief(said), said, N)["settled"]
+            assert settled["left"] == len(pairs) - len(said)
+            assert settled["more"] is None or settled["more"] <= settled["left"]
+    assert settled["left"] == 0 and (settled["more"] is None) == (settled["share"] < panels.SURE)
+    unseen = [Said(0, 1, "unseen both"), Said(2, 3, "unseen left")]
+    assert knowledge.askable(unseen)[2] == 5 * 4 // 2

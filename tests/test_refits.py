@@ -344,10 +344,10 @@ def test_own_answers_count_once(tmp_path):
         for key, browser in zip(keys, browsers, strict=True):
             visitor = here.desk.visitors._here[key]
             shown = here.get("/api/ranking?limit=8", browser=browser).json()
-            own = knowledge.of(key)
-            want = own.belief(visitor.said(here.desk.code)).expected(np.arange(8))
+            own, said = knowledge.of(key), visitor.said(here.desk.code)
+            want = own.belief(said).expected(np.arange(8))
             assert [row["item"]["id"] for row in shown["rows"]] == [ITEMS[j] for j in np.argsort(-want)]
-            assert shown["settled"] == panels.ranking(own, own.belief(visitor.said(here.desk.code)), 8)["settled"]
+            assert shown["settled"] == panels.ranking(own, own.belief(said), said, 8)["settled"]
 
 
 def test_one_persons_fit_knows_nothing_of_that_person(tmp_path):
@@ -359,7 +359,7 @@ def test_one_persons_fit_knows_nothing_of_that_person(tmp_path):
         said = here.desk.visitors._here[key].said(here.desk.code)
         refits.fit(here.ledger.address, None, str(tmp_path / "1.rather"))
     before, after = Knowledge(listed), opened(tmp_path / "1.rather", listed).of(key)
-    first, second = (panels.ranking(one, one.belief(said), 8) for one in (before, after))
+    first, second = (panels.ranking(one, one.belief(said), said, 8) for one in (before, after))
     assert first["settled"] == second["settled"] and after.model is None
 
 

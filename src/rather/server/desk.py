@@ -260,9 +260,8 @@ class Desk:
         return await self._drawn(visitor, panels.ranking, limit)
 
     async def _drawn(self, visitor: Visitor | None, draw: Callable[..., dict[str, Any]], *rest: Any) -> dict[str, Any]:
-        if visitor is None:
-            return {**await self._computed(_of_one, draw, self.knowledge, [], *rest), "answered": 0}
-        knowledge, said = self.knowledge.of(visitor.key), visitor.said(self.code)
+        knowledge = self.knowledge if visitor is None else self.knowledge.of(visitor.key)
+        said = [] if visitor is None else visitor.said(self.code)
         return {**await self._computed(_of_one, draw, knowledge, said, *rest), "answered": len(said)}
 
     async def whatif(self, told: str | None) -> dict[str, Any]:
@@ -272,7 +271,7 @@ class Desk:
             raise Refusal(404, "There is no question open.")
         knowledge, said = self.knowledge.of(visitor.key), visitor.said(self.code)
         pair = self.code[now.left], self.code[now.right]
-        return {"token": now.token, **await self._computed(_of_one, panels.whatif, knowledge, said, said, *pair)}
+        return {"token": now.token, **await self._computed(_of_one, panels.whatif, knowledge, said, *pair)}
 
     async def given(self, told: str | None, limit: int) -> dict[str, Any]:
         """A visitor's own answers, the last ones first, with how likely each was by the others."""
@@ -280,7 +279,7 @@ class Desk:
         if visitor is None:
             return {"answers": []}
         knowledge, said, standing = self.knowledge.of(visitor.key), visitor.said(self.code), visitor.standing
-        chances = (await self._computed(_of_one, panels.chances, knowledge, said, said))["chances"]
+        chances = (await self._computed(_of_one, panels.chances, knowledge, said))["chances"]
         rows = [
             {
                 "token": a.token, "reply": a.reply, "left": self._document(a.left), "right": self._document(a.right),
@@ -315,4 +314,4 @@ class Desk:
 
 def _of_one(draw: Callable[..., dict[str, Any]], knowledge: Knowledge, said: list[Said], *rest: Any) -> dict[str, Any]:
     """What is told of who said this."""
-    return draw(knowledge, knowledge.belief(said), *rest)
+    return draw(knowledge, knowledge.belief(said), said, *rest)

@@ -103,11 +103,7 @@ class Knowledge:
         Answers are worth what they tell of a person's taste, as often as people know both items. (Questions aimed at
         the first three settled these later, not sooner.)
         """
-        unseen = {code for one in said for code in unknown(one)}
-        done = {(min(a, b), max(a, b)) for a, b, reply in said if reply in ("left", "right", "tie")}
-        pool = self.pool if not unseen else self.pool[~np.isin(self.pool, list(unseen))]
-        inside = set(pool.tolist())
-        n_open = len(pool) * (len(pool) - 1) // 2 - sum(a in inside and b in inside for a, b in done)
+        pool, done, n_open = self.askable(said)
         if n_open < 1:
             return None
         made = None
@@ -120,6 +116,14 @@ class Knowledge:
         left, right = _drawn(pool, done, rng)
         p = None if self.model is None else float(belief.probability(np.array([left]), np.array([right]))[0])
         return Question(left, right, "random", (EXPLORE if made is not None else 1.0) / n_open, p)
+
+    def askable(self, said: Sequence[Said]) -> tuple[Any, set[tuple[int, int]], int]:
+        """Return the items that may be asked about, the pairs that are answered, and how many pairs are left."""
+        unseen = {code for one in said for code in unknown(one)}
+        done = {(min(a, b), max(a, b)) for a, b, reply in said if reply in ("left", "right", "tie")}
+        pool = self.pool if not unseen else self.pool[~np.isin(self.pool, list(unseen))]
+        inside = set(pool.tolist())
+        return pool, done, len(pool) * (len(pool) - 1) // 2 - sum(a in inside and b in inside for a, b in done)
 
     def _short(self, belief: Belief, pool: Any) -> Any:
         """Those of the pool about which people's tastes differ most, as far as is known of this one."""
