@@ -38,6 +38,8 @@ def items(tmp_path):
         (("--visitor-rate", "nan"), "--visitor-rate is nan"),
         (("--address-rate", "-1"), "--address-rate is -1"),
         (("--refit", "0"), "--refit is 0"),
+        (("--allow-host", "example.org:443"), "'example.org:443'; it must be a name alone"),
+        (("--allow-host", "https://example.org"), "'https://example.org'; it must be a name alone"),
         (("--items", "x.csv"), "is a table of items already; leave --items out"),
         (("--votes", "mysql://u@h/d"), "is of kind 'mysql'"),
         (("--votes", "sqlite://"), "not in memory"),

@@ -70,8 +70,13 @@ def serve(options: argparse.Namespace) -> Answer:
         number("--refit", options.refit, above=0.0)
     try:
         from ..server import serving
+        from ..server.gate import HOST
     except ModuleNotFoundError as e:
         raise InputError(NEEDS) from e
+    for name in options.allow_host:
+        found = HOST.fullmatch(name.lower())
+        if found is None or found[2] is not None:
+            raise InputError(f"--allow-host is {name!r}; it must be a name alone, without https://, port or path")
     logging.basicConfig(format="rather: %(message)s", level=logging.WARNING)
     logging.getLogger("rather").setLevel(logging.INFO)
     settings = _settings(options, serving)
