@@ -394,6 +394,6 @@ def _refusals(app: FastAPI) -> None:
         return Json({"error": said}, 422)
 
     @app.exception_handler(InputError)
-    async def input_error(request: Request, e: InputError) -> Response:
-        log.warning("%s %s: %s", request.method, request.url.path, e)
+    async def input_error(_: Request, e: InputError) -> Response:
+        log.warning("%s", e)  # without the path, which may hold the secret of a link
         return Json({"error": "That could not be looked up just now."}, 503, {"retry-after": "5"})
