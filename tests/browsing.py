@@ -159,7 +159,7 @@ class Visit:
         """What this visitor said, as the ledger has it, undone or not."""
         from rather.server.ledger import hashed
 
-        mine = next(c["value"] for c in self.context.cookies() if c["name"] == "rather")
+        mine = next(c["value"] for c in self.context.cookies() if c["name"].startswith("rather-"))
         query = "SELECT reply FROM answers JOIN questions USING (token) WHERE visitor = ? ORDER BY answered"
         return [reply for (reply,) in self.server.rows(query, hashed(mine))]
 

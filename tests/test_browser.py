@@ -116,22 +116,56 @@ def test_fifteen_answers_move_the_list_and_a_reload_keeps_it(club, visit):
 
 def test_the_meter_says_how_many_more(few, visit):
     me = visit(few).open().ready()
-    for top, share, more, words in (
-        (3, 0.6, 4, "Four more settle your top three."),
-        (3, 0.78, 1, "One more settles your top three."),
-        (3, 0.6, 17, "17 more settle your top three."),
-        (3, 0.6, None, "Many more settle your top three."),
-        (3, 0.2, None, "Your top three are still wide open."),
-        (2, 0.9, 0, "Your top two are settled."),
-        (1, 0.9, 0, "Your favourite is settled."),
-        (1, 0.5, 2, "Two more settle your favourite."),
+    for top, share, more, left, words in (
+        (3, 0.6, 4, 9, "Four more settle your top three."),
+        (3, 0.78, 1, 500, "One more settles your top three."),
+        (3, 0.6, 17, 17, "17 more settle your top three."),
+        (3, 0.6, None, 500, "Many more settle your top three."),
+        (3, 0.2, None, 100, "Your top three are still wide open."),
+        (3, 0.2, None, 99, "The 99 pairs left may not settle your top three."),
+        (1, 0.6, None, 1, "The one pair left may not settle your favourite."),
+        (3, 0.6, None, 0, "All pairs leave your top three open."),
+        (2, 0.9, 0, 0, "Your top two are settled."),
+        (1, 0.9, 0, 5, "Your favourite is settled."),
+        (1, 0.5, 2, 5, "Two more settle your favourite."),
     ):
-        told = {"top": top, "share": share, "sure": 0.8, "more": more}
+        told = {"top": top, "share": share, "sure": 0.8, "more": more, "left": left}
         said = me.page.evaluate("async told => (await import('/static/words.js')).sureness(told)", told)
         assert said == words
     settled = me.get("/api/ranking")["settled"]
     said = me.page.evaluate("async told => (await import('/static/words.js')).sureness(told)", settled)
     assert me.page.inner_text("#sureness") == said
+
+
+def test_how_much_is_collected(few, visit):
+    me = visit(few).open().ready()
+    alone = "until then a list goes by one’s own alone."
+    for answers, people, words in (
+        (12, 1, "Still collecting, 12 of 30 answers by 1 of 5 people: "),
+        (35, 1, "Still collecting, 30 of 30 answers by 1 of 5 people: "),
+        (29, 9, "Still collecting, 29 of 30 answers by 5 of 5 people: "),
+        (35, 5, "There are enough answers, and the first model is being fitted: "),
+    ):
+        told = {"answers": answers, "needed": 30, "people": people, "people_needed": 5}
+        said = me.page.evaluate("async told => (await import('/static/words.js')).collected(told)", told)
+        assert said == words + alone
+
+
+def test_the_first_model_is_told_without_another_answer(few, visit):
+    """Whoever waits for the first model hears when there are enough answers, and when it is there."""
+    me = visit(few)
+    me.context.clock.install()  # the page's own
+    about = {**me.get("/api/about"), "collecting": {"answers": 29, "needed": 30, "people": 4, "people_needed": 5}}
+    me.page.route("**/api/about", lambda route: route.fulfill(json=about))
+    me.open().page.wait_for_selector("#collecting >> text=29 of 30 answers by 4 of 5 people")
+    about["collecting"] = {"answers": 35, "needed": 30, "people": 5, "people_needed": 5}
+    me.context.clock.run_for(11_000)
+    me.page.wait_for_selector("#collecting >> text=the first model is being fitted")
+    about["collecting"] = None
+    with me.page.expect_response("**/api/ranking?*"):
+        me.context.clock.run_for(11_000)
+        me.page.wait_for_selector("#collecting:empty", state="attached")
+        me.context.clock.run_for(1_000)
 
 
 def test_undo_asks_again_and_any_answer_can_be_undone(club, visit):
@@ -265,8 +299,8 @@ def test_while_it_collects(browser, tmp_path, visit):
             me.page.wait_for_timeout(1000 * FAST + 50)  # what is answered sooner than anybody reads does not count
             me.turn("#left" if me.pair()[0] == "Oslo" else "#right" if me.pair()[1] == "Oslo" else "#tie")
         assert shown == {"Oslo"} and me.settled()[0] == "Oslo"
-        assert me.get("/api/about")["collecting"] == {"answers": 12, "needed": 30}
-        me.page.wait_for_function("document.getElementById('collecting').textContent.includes('12 of 30')")
+        assert me.get("/api/about")["collecting"] == {"answers": 12, "needed": 30, "people": 1, "people_needed": 5}
+        me.page.wait_for_function("() => document.getElementById('collecting').textContent.includes('12 of 30')")
         assert "settle" in me.page.inner_text("#sureness") or "open" in me.page.inner_text("#sureness")
         for name in PANELS[:3]:
             me.page.click(f"#{name} summary")
@@ -275,7 +309,7 @@ def test_while_it_collects(browser, tmp_path, visit):
         me.page.wait_for_selector("#answers li")
         assert "expected" not in me.page.inner_text("#answers") and me.page.is_hidden("#surprise")
         me.open("/arena").page.wait_for_selector("#me tbody tr")
-        me.page.wait_for_function("document.getElementById('me-note').textContent.includes('alone')")
+        me.page.wait_for_function("() => document.getElementById('me-note').textContent.includes('alone')")
         assert me.page.inner_text("#everyone-note") == "Nothing is known yet."
         (tmp_path / "sun.svg").unlink()
         me.expected = ("404",)
@@ -326,7 +360,7 @@ def test_on_a_phone(club, visit):
     token = me.token()
     swipe(-20, 0)  # too short to be meant
     swipe(0, -200)  # scrolls
-    me.page.wait_for_function("scrollY > 50")
+    me.page.wait_for_function("() => scrollY > 50")
     me.page.evaluate("scrollTo(0, 0)")
     assert me.answered == 1 and me.token() == token
     me.turn(lambda: swipe(-150, 10))
@@ -697,7 +731,7 @@ def test_a_second_visitor_sees_nothing_of_the_first(club, visit):
         reply = other.context.request.post(f"{club.url}/api/{path}", data=body)
         assert reply.status == 404 and open_ not in reply.text()
     assert club.replies(open_) == [] and club.replies(asked) == ["left"] and me.token() == open_
-    cookie = next(c for c in me.context.cookies() if c["name"].endswith("rather"))
+    cookie = next(c for c in me.context.cookies() if c["name"].startswith("rather-"))
     assert cookie["httpOnly"] and cookie["sameSite"] == "Strict" and len(cookie["value"]) >= 32
     assert me.page.evaluate("document.cookie") == ""
     assert club.rows("SELECT count(*) FROM visitors WHERE visitor = ?", cookie["value"]) == [(0,)]  # hashed

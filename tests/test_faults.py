@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import sqlite3
 import subprocess
 
 import pytest
@@ -37,11 +38,38 @@ def check_refused(here, token):
         assert "could not be saved" in refused.json()["error"]
     newcomer = here.post("/api/question", browser=here.another_browser())
     assert newcomer.status_code == 503 and "set-cookie" not in newcomer.headers
+    assert "question could not be saved" in newcomer.json()["error"]
     assert here.get("/readyz").status_code == 503 and int(here.get("/readyz").headers["retry-after"]) >= 1
     assert here.get("/livez").status_code == 200
     assert (len(here.rows(answers)), len(here.rows(questions))) == before and not here.rows(probes)
     assert here.get("/api/about").json()["answers"] == before[0]
     assert "rather_writing_fails 1.0" in here.as_admin("/metrics").text
+
+
+def test_each_refusal_is_about_its_own_request(here, token, monkeypatch):
+    """A question, an answer, an undo and a link that cannot be saved are each said to be what they are."""
+    given = here.get("/api/answers").json()["answers"][0]["token"]
+    said = {}
+    with monkeypatch.context() as patch:
+
+        def fail(connection):
+            raise OSError("input/output error")
+
+        patch.setattr(here.ledger.engine.dialect, "do_commit", fail)
+        asked = {
+            "question": here.post("/api/question", browser=here.another_browser()),
+            "answer": here.answer(token),
+            "undo": here.post("/api/undo", {"token": given}),
+            "share": here.post("/api/share"),
+        }
+        for name, reply in asked.items():
+            assert reply.status_code == 503 and int(reply.headers["retry-after"]) >= 1
+            said[name] = reply.json()["error"]
+    assert said["answer"] == "Your answer could not be saved just now, and does not count yet."
+    assert said["question"] == "The next question could not be saved just now, so it is not put yet."
+    assert said["undo"] == "Your answer could not be taken back just now, and still counts."
+    assert said["share"] == "The link could not be saved just now, so there is none yet."
+    check_recovered(here, token)
 
 
 def check_recovered(here, token):
@@ -86,26 +114,32 @@ def test_a_locked_database(here, token):
     check_recovered(here, token)
 
 
-def test_a_full_disk(here, token):
-    """The database may not grow by another page, as where there is no room: SQLite says so with the same error."""
-    if not here.ledger.is_file:
-        pytest.skip("a full disk of a server cannot be made from here")
-    pages = {"most": 0}
+def test_a_full_disk(tmp_path, monkeypatch):
+    """The database may not grow by another page, as where there is no room: SQLite says so with the same error.
 
-    def limit(connection, *_):
-        cursor = connection.cursor()
-        cursor.execute(f"PRAGMA max_page_count={pages['most'] or 2**30}")  # of which none are taken back
-        cursor.close()
+    A page is smaller than the ids of one question, so that no row finds room on a page that is there.
+    """
+    path, most = tmp_path / "votes.sqlite", 0
+    with contextlib.closing(sqlite3.connect(path)) as made:
+        made.execute("PRAGMA page_size=512")
+        made.execute("VACUUM")
+    monkeypatch.setattr(ledgers, "BUSY", 0.2)
+    with Here(tmp_path / "state", str(path), listed=only_ids([f"{n:0500}" for n in range(300)])) as here:
 
-    event.listen(here.ledger.engine, "checkout", limit)
-    with here.ledger.engine.connect() as c:
-        there = c.exec_driver_sql("PRAGMA page_count").scalar()
-    pages["most"] = there
-    token = until_refused(here, token)
-    assert "full" in here.writer.failing
-    check_refused(here, token)
-    pages["most"] = 0
-    check_recovered(here, token)
+        def limit(connection, *_):
+            cursor = connection.cursor()
+            cursor.execute(f"PRAGMA max_page_count={most or 2**30}")  # of which none are taken back
+            cursor.close()
+
+        event.listen(here.ledger.engine, "checkout", limit)
+        token = here.answer(here.question()["token"]).json()["question"]["token"]
+        with here.ledger.engine.connect() as c:
+            assert c.exec_driver_sql("PRAGMA page_size").scalar() == 512
+            most = c.exec_driver_sql("PRAGMA page_count").scalar()
+        check_refused(here, token)
+        assert "full" in here.writer.failing
+        most = 0
+        check_recovered(here, token)
 
 
 def until_refused(here, token):

@@ -22,7 +22,14 @@ def here(tmp_path_factory):
         yield made
 
 
-def raw(here, method, path, headers=(), messages=({"type": "http.request", "body": b"", "more_body": False},)):
+def raw(
+    here,
+    method,
+    path,
+    headers=(),
+    messages=({"type": "http.request", "body": b"", "more_body": False},),
+    host=((b"host", b"localhost"),),
+):
     """A reply to a request whose body comes in these messages: (status, headers, body, how many were taken)."""
     sent, left = [], list(messages)
 
@@ -35,7 +42,7 @@ def raw(here, method, path, headers=(), messages=({"type": "http.request", "body
     scope = {
         "type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b"",
         "http_version": "1.1", "scheme": "http", "client": ("127.0.0.1", 1), "server": ("localhost", 80),
-        "root_path": "", "headers": [(b"host", b"localhost"), *headers],
+        "root_path": "", "headers": [*host, *headers],
     }  # fmt: skip
     here.wait(here.served.app(scope, receive, send))
     body = b"".join(message.get("body", b"") for message in sent[1:])
@@ -59,15 +66,58 @@ def test_an_address_that_it_listens_at_is_a_name(tmp_path):
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "localhost.evil.example", "evil.example:localhost", "127.0.0.1.nip.io", "[::2]", "[", ""],
+    [
+        "evil.example",
+        "localhost.evil.example",
+        "evil.example:localhost",
+        "127.0.0.1.nip.io",
+        "[::2]",
+        "[",
+        "",
+        "127.0.0.1:80@evil",
+        "localhost@evil.example",
+        "[::1]x",
+        "[::1]:80x",
+        "localhost:",
+        "localhost:x",
+        "localhost:-1",
+        "localhost:65536",
+        "localhost:80:80",
+        "localhost, localhost",
+        "localhost/",
+        "localhost localhost",
+        "::1",
+    ],
 )
 def test_other_names_are_refused(here, host):
-    """As of a page whose name was made to lead here: nothing is told, nothing is taken."""
+    """A page whose name was made to lead here, and what is no host[:port], are told nothing and change nothing."""
     for method, path in (("GET", "/api/about"), ("POST", "/api/question"), ("GET", "/"), ("GET", "/static/ask.js")):
         refused = here.request(method, path, headers={"host": host})
         assert refused.status_code == 421 and set(refused.json()) == {"error"}
     for path in ("/livez", "/readyz"):  # whoever watches over it may not know its name
         assert here.get(path, headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [(), ("localhost", "localhost"), ("evil.example", "localhost"), ("localhost", "evil.example"), ("localhost", "")],
+)
+def test_there_is_one_host(here, hosts):
+    """A request without a Host header, or with two, is refused, whichever of them a proxy went by."""
+    headers = [(b"host", host.encode()) for host in hosts]
+    assert raw(here, "GET", "/api/about", headers, host=())[0] == 421
+    assert raw(here, "GET", "/livez", headers, host=())[0] == 200
+    assert raw(here, "GET", "/api/about")[0] == 200
+
+
+@pytest.mark.parametrize("name", ["origin", "sec-fetch-site"])
+def test_no_header_of_two_is_chosen(here, name):
+    """Whichever of two headers says that another site sent it is believed."""
+    ours, theirs = {"origin": (b"http://localhost", b"http://evil.example")}.get(name, (b"same-origin", b"cross-site"))
+    for values in ((ours, theirs), (theirs, ours), (theirs, theirs)):
+        headers = [(name.encode(), value) for value in values]
+        assert raw(here, "POST", "/api/question", headers)[0] == 403
+    assert raw(here, "POST", "/api/question", [(name.encode(), ours)], chunks(b"{}"))[0] in (200, 422)
 
 
 def test_other_sites_cannot_post(here):
@@ -110,7 +160,9 @@ def test_every_reply_has_the_headers(here):
         if reply.status_code == 405:
             assert reply.headers["allow"]
     policy = replies[0].headers["content-security-policy"]
-    assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
+    assert "unsafe" not in policy and "http" not in policy
+    for directive in ("default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"):
+        assert directive in policy.split("; ")
 
 
 def test_what_fails_inside_has_them_too(tmp_path):
@@ -144,7 +196,7 @@ def chunks(*bodies):
 
 
 def test_a_body_that_says_it_is_too_long_is_not_read(here):
-    for length in (b"4097", b"99999999999999999999", b"-1", b"4e3", b"x"):
+    for length in (b"4097", b"9" * 20, b"9" * 5000, b"-1", b"4e3", b"x", b"", "²".encode("latin-1")):
         status, headers, _, taken = raw(here, "POST", "/api/question", [(b"content-length", length)], chunks(b"{}"))
         assert (status, taken) == (413, 0) and headers[b"connection"] == b"close"
 
@@ -254,11 +306,12 @@ def test_whose_an_address_is(one, other, same):
 
 
 def test_rates_remember_a_bounded_number(monkeypatch):
+    """Those who came last are remembered."""
     monkeypatch.setattr(gate, "MOST_KEPT", 10)
     rates = Rates(1.0)
     for n in range(100):
         rates.wait(str(n))
-    assert len(rates._until) == 10
+    assert list(rates._until) == [str(n) for n in range(90, 100)]  # those who came last
 
 
 def test_too_much_of_an_address(tmp_path):
@@ -290,7 +343,7 @@ def test_too_many_new_visitors_of_an_address(tmp_path):
             statuses = []
             for n in range(12):
                 browser = here.another_browser()
-                headers = {"cookie": f"rather=made-up-{n}"} if way == "made up" else {}
+                headers = {"cookie": f"{here.cookie}=made-up-{n}"} if way == "made up" else {}
                 statuses.append(here.post("/api/question", browser=browser, headers=headers).status_code)
             assert statuses == [200] * 10 + [429] * 2 and len(here.rows(visitors)) == 10
 
@@ -307,6 +360,32 @@ def test_too_many_at_once(tmp_path, monkeypatch):
         assert sorted(r.status_code for r in replies) == [200] * 5 + [503] * 4
         assert all(r.headers["retry-after"] == "1" for r in replies if r.status_code == 503)
         assert here.served.app.here == 0 and here.get("/api/about").status_code == 200
+
+
+def test_requests_that_nobody_waits_for_keep_no_place(tmp_path, monkeypatch):
+    """A hundred requests are given up before their reply, and there is room for the next."""
+    monkeypatch.setattr(gate, "MOST_HERE", 5)
+
+    async def tried():
+        begun = asyncio.Event()
+
+        async def app(scope, receive, send):
+            begun.set()
+            await asyncio.Event().wait()
+
+        around = Gate(app, frozenset({"localhost"}), 1e6, False, lambda *_: None)
+        scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", b"localhost")]}
+        for _ in range(100):
+            begun.clear()
+            going = asyncio.create_task(around(scope, None, None))
+            await begun.wait()
+            assert around.here == 1
+            going.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await going
+            assert around.here == 0
+
+    asyncio.run(asyncio.wait_for(tried(), 60))
 
 
 # -- for whoever runs it ----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from rather import InputError
 from rather.server import ledger as ledgers
 from rather.server import writer as writers
-from rather.server.ledger import KEPT, Ledger, answers, probes, questions, undos, versions, visitors
+from rather.server.ledger import KEPT, VERSION, Ledger, answers, probes, questions, undos, versions, visitors
 from rather.server.writer import NotWritten, Writer
 from serving_here import KINDS, POSTGRES, fresh_database
 
@@ -143,16 +143,36 @@ def test_a_database_that_may_lose_commits_is_refused(ledger, monkeypatch):
         ledger.check_lasting()
 
 
-def test_version(database, ledger):
-    """A ledger has a version; one of another version is refused, whoever opens it."""
+@pytest.mark.parametrize("found", [VERSION - 1, VERSION + 1, None])
+def test_version(database, ledger, found):
+    """A ledger has one version; an older, a newer and a missing one are refused, whoever opens it."""
     assert count(ledger, versions) == 1
     Ledger(database).close()
     assert count(ledger, versions) == 1
     with ledger.engine.begin() as c:
-        c.execute(insert(versions).values(version=2))
-    for must_exist in (True, False):
-        with pytest.raises(InputError, match="is of version 2, and this is for 1"):
-            Ledger(database, must_exist)
+        c.execute(delete(versions))
+        if found is not None:
+            c.execute(insert(versions).values(version=found))
+    with pytest.raises(InputError, match=f"is of version {found}, and this is for {VERSION}"):
+        Ledger(database, must_exist=True)
+    if found is not None:
+        with pytest.raises(InputError, match=f"is of version {found}, and this is for {VERSION}"):
+            Ledger(database)
+
+
+def test_nobody_else_opens_the_lock(tmp_path):
+    """Another user could hold a lock file that they may open; a link in its place leads nowhere."""
+    ledger = Ledger(str(tmp_path / "votes.sqlite"))
+    ledger.take()
+    assert (tmp_path / "votes.sqlite.serving").stat().st_mode & 0o077 == 0
+    ledger.close()
+    (tmp_path / "victim").write_text("kept")
+    other = Ledger(str(tmp_path / "other.sqlite"))
+    (tmp_path / "other.sqlite.serving").symlink_to(tmp_path / "victim")
+    with pytest.raises(InputError, match="cannot lock"):
+        other.take()
+    other.close()
+    assert (tmp_path / "victim").read_text() == "kept"
 
 
 def test_one_process_serves(database, ledger, monkeypatch):

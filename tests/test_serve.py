@@ -38,6 +38,8 @@ def items(tmp_path):
         (("--visitor-rate", "nan"), "--visitor-rate is nan"),
         (("--address-rate", "-1"), "--address-rate is -1"),
         (("--refit", "0"), "--refit is 0"),
+        (("--allow-host", "example.org:443"), "'example.org:443'; it must be a name alone"),
+        (("--allow-host", "https://example.org"), "'https://example.org'; it must be a name alone"),
         (("--items", "x.csv"), "is a table of items already; leave --items out"),
         (("--votes", "mysql://u@h/d"), "is of kind 'mysql'"),
         (("--votes", "sqlite://"), "not in memory"),
@@ -178,6 +180,28 @@ def test_long_and_odd_texts_are_cut_and_kept(tmp_path):
     assert found[0]["title"] == hostile[0] and found[3]["title"] == "&lt;"
     assert len(found[1]["title"]) == LONGEST_TITLE and len(found[1]["description"]) == LONGEST_TEXT
     assert json.dumps(found, ensure_ascii=False).encode()  # what cannot be written is not there
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds"), [((), 60.0), (("--refit",), 60.0), (("--refit", "1"), 60.0), (("--refit", "0.5"), 30.0)]
+)
+def test_how_often_a_list_is_fitted_again(items, options, seconds):
+    """Asking for what a list of items does anyway changes nothing."""
+    given = grammar().parse_known_args(["serve", str(items), *options])[0]
+    assert serve._settings(given, serving).refit_every == seconds
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds"), [((), None), (("--refit",), 600.0), (("--refit", "1"), 60.0), (("--refit", "0.5"), 30.0)]
+)
+def test_how_often_a_model_is_fitted_again(tmp_path, options, seconds):
+    frame = {"user": [1, 1, 2, 2], "winner": ["a", "b", "a", "c"], "loser": ["b", "c", "c", "b"]}
+    model = AltSVM(rank=1, reg=5.0).fit(Comparisons.from_frame(frame, user="user", winner="winner", loser="loser"))
+    model._crowd()
+    model.save(tmp_path / "m.rather", comparisons=True)
+    given = grammar().parse_known_args(["serve", str(tmp_path / "m.rather"), *options])[0]
+    settings = serve._settings(given, serving)
+    assert settings.refit_every == seconds and (settings.base_path is None) == (seconds is None)
 
 
 def test_the_state_is_beside_the_file(items, tmp_path):

@@ -1,6 +1,7 @@
 """Questions, answers, undos: an answer counts once, for whom it was asked, and is in the ledger before that is said."""
 
 import asyncio
+import hashlib
 import itertools
 import threading
 
@@ -93,7 +94,7 @@ def test_who_was_never_asked_cannot_answer(here):
     token = here.question()["token"]
     here.answer(token)
     nobody, made_up = here.another_browser(), here.another_browser()
-    made_up.cookies.set("rather", "made-up", domain="localhost.local")
+    made_up.cookies.set(here.cookie, "made-up", domain="localhost.local")
     for browser in (nobody, made_up):
         assert here.answer(token, browser=browser).status_code == 404
         assert here.post("/api/undo", {"token": token}, browser=browser).status_code == 404
@@ -163,7 +164,7 @@ def test_the_cookie_is_the_browsers_alone(tmp_path, here):
     reply = here.post("/api/question")
     flags = {part.strip().lower() for part in reply.headers["set-cookie"].split(";")[1:]}
     assert {"httponly", "samesite=strict", "path=/"} <= flags and not any(f.startswith("domain") for f in flags)
-    secret = reply.cookies["rather"]
+    secret = reply.cookies[here.cookie]
     assert len(secret) >= 43  # 256 bits
     here.answer(reply.json()["question"]["token"])
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -179,8 +180,84 @@ def test_over_https_the_cookie_is_of_the_host(tmp_path, database):
     with Here(tmp_path, database, https=True) as here:
         reply = here.post("/api/question", browser=here.another_browser(base="https://localhost"))
         name, _, rest = reply.headers["set-cookie"].partition("=")
-        assert name == "__Host-rather" and "secure" in rest.lower()
+        assert name == here.cookie and name.startswith("__Host-rather-") and "secure" in rest.lower()
         assert reply.headers["strict-transport-security"] == "max-age=31536000"
+
+
+def test_two_polls_on_one_host_do_not_mix(tmp_path):
+    """Cookies know no ports: a browser that answers in two polls is one visitor of each, and keeps both cookies."""
+    with Here(tmp_path / "one") as one, Here(tmp_path / "other") as other:
+        assert one.cookie != other.cookie
+        other.browser._cookies = one.browser._cookies  # one jar
+        asked = [here.question() for here in (one, other)]
+        assert [here.question() for here in (one, other)] == asked
+        assert set(one.browser.cookies) == {one.cookie, other.cookie}
+        assert one.browser.cookies[one.cookie] != other.browser.cookies[other.cookie]
+        for here in (one, other):
+            assert here.answer(here.question()["token"]).json()["answered"] == 1 and len(here.rows(visitors)) == 1
+
+
+@pytest.mark.parametrize("secure", [False, True])
+@pytest.mark.parametrize("path", ["question", "answer", "undo", "share"])
+def test_the_older_cookie_is_accepted_once(tmp_path, secure, path):
+    """A browser that has the cookie of all polls gets the one of this poll with its first turn, and loses no answer."""
+    base = "https://localhost" if secure else "http://localhost"
+    old = "__Host-rather" if secure else "rather"
+    with Here(tmp_path / "one", https=secure) as here, Here(tmp_path / "other", https=secure) as other:
+        before = here.another_browser(base=base)
+        token = here.question(browser=before)["token"]
+        open_ = here.answer(token, browser=before).json()["question"]["token"]
+        secret = before.cookies[here.cookie]
+        older = here.another_browser(base=base)
+        older.cookies.set(old, secret, domain="localhost.local", path="/")
+        assert own_answers(here, browser=older) == [(token, "left")] and set(older.cookies) == {old}
+        elsewhere = other.another_browser(base=base)
+        elsewhere._cookies = older._cookies  # one jar
+        assert other.post("/api/question", browser=elsewhere).json()["answered"] == 0
+        assert set(older.cookies) == {old, other.cookie}  # another poll leaves it alone
+        body = {"answer": {"token": open_, "reply": "tie"}, "undo": {"token": token}}.get(path, {})
+        reply = here.post(f"/api/{path}", body, browser=older)
+        assert reply.status_code == 200 and older.cookies[here.cookie] == secret
+        assert set(older.cookies) == {here.cookie, other.cookie}
+        assert "set-cookie" not in here.post("/api/question", browser=older).headers
+        assert len(here.rows(visitors)) == 1
+
+
+def test_an_older_cookie_of_nobody_makes_somebody_new(here):
+    browser = here.another_browser()
+    browser.cookies.set("rather", "made-up", domain="localhost.local", path="/")
+    assert here.post("/api/question", browser=browser).json()["answered"] == 0
+    assert set(browser.cookies) == {"rather", here.cookie} and browser.cookies[here.cookie] != "made-up"
+
+
+def test_a_cookie_that_is_too_long_is_none(here):
+    """A secret of ours is never as long; a longer one is not even looked up."""
+    looked, real = [], here.desk.visitors.of
+
+    async def of(told):
+        looked.append(told)
+        return await real(told)
+
+    here.desk.visitors.of = of
+    for length, want in ((200, "x" * 200), (201, None)):
+        looked.clear()
+        assert here.get("/api/answers", headers={"cookie": f"{here.cookie}={'x' * length}"}).status_code == 200
+        assert looked == [want]
+
+
+def test_where_somebody_came_from_is_hashed_with_a_key(tmp_path):
+    """Two servers keep different words for one address, and one server the same after a restart."""
+    origins = []
+    for state in ("one", "one", "other"):
+        with Here(tmp_path / state, str(tmp_path / f"{len(origins)}.sqlite")) as here:
+            here.question()
+            elsewhere = here.another_browser("192.0.2.7")
+            here.question(browser=elsewhere)
+            origins.append([row["origin"] for row in here.rows(visitors)])
+    assert sorted(origins[0]) == sorted(origins[1]) and not {*origins[0]} & {*origins[2]}
+    assert len({*origins[0]}) == len({*origins[2]}) == 2
+    plain = {hashed("127.0.0.1"), hashlib.blake2b(b"127.0.0.1").hexdigest()[:32]}
+    assert not plain & {*origins[0], *origins[2]}
 
 
 def test_what_was_said_is_there_after_a_restart(tmp_path, database):
@@ -278,7 +355,7 @@ def test_a_turn_under_way_when_the_server_ends(tmp_path, database, monkeypatch):
     """What was sent before is committed and acknowledged, although the end has begun; another process then has it."""
     with Here(tmp_path, database) as here:
         token, go, real = here.question()["token"], threading.Event(), here.writer._commit
-        key, cookies = hashed(here.browser.cookies["rather"]), here.browser.cookies
+        key, cookies = hashed(here.browser.cookies[here.cookie]), here.browser.cookies
         monkeypatch.setattr(here.writer, "_commit", lambda rows: (go.wait(30), real(rows)))
 
         async def end():

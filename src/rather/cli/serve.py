@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet")
 CLUB = "film-club"
-MINUTES = 10.0
+OF_MODEL, OF_ITEMS = 10.0, 1.0  # minutes between fits
 
 
 def add_serving(parser: Any) -> None:
@@ -38,9 +38,9 @@ def add_serving(parser: Any) -> None:
     keep.add_argument("--state", metavar="FOLDER", help="votes, models, the admin token (beside the file, FILE.served)")
     keep.add_argument("--votes", metavar="DATABASE", help="elsewhere: a file, or postgresql://USER@HOST/NAME")
     keep.add_argument(
-        "--refit", nargs="?", type=float, const=MINUTES, metavar="MINUTES",
-        help=f"fit again when there are new votes, at most so often: MODEL, fitted to votes --updatable ({MINUTES:g}); "
-        f"ITEMS always are ({MINUTES / 10:g})",
+        "--refit", nargs="?", type=float, const=True, metavar="MINUTES",
+        help=f"fit again when there are new votes, at most once in so many minutes: MODEL, fitted to votes --updatable "
+        f"({OF_MODEL:g}); ITEMS always are ({OF_ITEMS:g})",
     )  # fmt: skip
     reach = parser.add_argument_group("who can reach it")
     reach.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="to listen at (127.0.0.1)")
@@ -66,12 +66,17 @@ def serve(options: argparse.Namespace) -> Answer:
     number("--port", options.port, at_least=0, at_most=65535, integer=True)
     number("--visitor-rate", options.visitor_rate, above=0.0)
     number("--address-rate", options.address_rate, above=0.0)
-    if options.refit is not None:
+    if options.refit is not None and options.refit is not True:
         number("--refit", options.refit, above=0.0)
     try:
         from ..server import serving
+        from ..server.gate import HOST
     except ModuleNotFoundError as e:
         raise InputError(NEEDS) from e
+    for name in options.allow_host:
+        found = HOST.fullmatch(name.lower())
+        if found is None or found[2] is not None:
+            raise InputError(f"--allow-host is {name!r}; it must be a name alone, without https://, port or path")
     logging.basicConfig(format="rather: %(message)s", level=logging.WARNING)
     logging.getLogger("rather").setLevel(logging.INFO)
     settings = _settings(options, serving)
@@ -86,7 +91,7 @@ def _settings(options: argparse.Namespace, serving: Any) -> Any:
         "per_visitor": options.visitor_rate, "per_address": options.address_rate, "proxies": tuple(options.proxy),
         "https": options.https,
     }  # fmt: skip
-    what, refit = options.what, None if options.refit is None else 60 * options.refit
+    what, refits_model = options.what, options.refit is not None
     path = Path(CLUB if what is None else existing(what, "a model that 'rather fit' saved, or a table of items"))
     state = Path(options.state) if options.state else path.with_name(f"{path.name}.served")
     title = options.title or ("The film club" if what is None else path.stem.replace("_", " ").replace("-", " "))
@@ -94,7 +99,7 @@ def _settings(options: argparse.Namespace, serving: Any) -> Any:
         if options.items is not None:
             raise InputError(f"{what!r} is a table of items already; leave --items out")
         listed = _listed(path, options)
-        return serving.Settings(state, title, listed, refit_every=refit or 60 * MINUTES / 10, **common)
+        return serving.Settings(state, title, listed, refit_every=_seconds(options.refit, OF_ITEMS), **common)
     if what is None:
         serving.make_folder(state)
         path = _film_club(state)
@@ -103,12 +108,19 @@ def _settings(options: argparse.Namespace, serving: Any) -> Any:
 
     model = load(path)
     listed = only_ids(model.items_.tolist()) if options.items is None else _listed(Path(options.items), options)
-    if refit is not None:
+    if refits_model:
         refits.check_base(model, str(path), listed)
     base = refits.opened(path, listed)
+    if not refits_model:
+        return serving.Settings(state, title, listed, base, **common)
     return serving.Settings(
-        state, title, listed, base, None if refit is None else str(path), refit_every=refit, **common
+        state, title, listed, base, str(path), refit_every=_seconds(options.refit, OF_MODEL), **common
     )
+
+
+def _seconds(minutes: Any, usual: float) -> float:
+    """How long to wait between fits: by a number of minutes, or as usual where no number was given."""
+    return 60 * (usual if minutes is None or minutes is True else float(minutes))
 
 
 def _listed(path: Path, options: argparse.Namespace) -> Any:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import logging
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain
@@ -26,12 +28,13 @@ from .desk import Desk
 from .gate import Rates, neighbourhood
 from .listed import PICTURES
 from .metrics import Metrics
-from .refits import needed
+from .refits import PEOPLE, needed
 from .refusal import Refusal
 from .static import page_files
 from .votes import as_csv, as_parquet
 
-COOKIE = "rather"
+log = logging.getLogger("rather.serve")
+COOKIE = "rather"  # its name by itself was that of every poll's cookie once
 YEARS = 2 * 365 * 24 * 3600
 MOST_ROWS, MOST_ITEMS = 500, 1000  # given at once
 PAGES = {"/": "index.html", "/arena": "arena.html", "/api": "api.html", "/shared/{token}": "shared.html"}
@@ -80,14 +83,20 @@ class Here:
     metrics: Metrics
     title: str
     admin: str
+    cookie: str  # of this poll: browsers send cookies to every port of a host
     secure: bool
     is_collecting: Callable[[], bool]
     turns: Rates  # of visitors
     arrivals: Rates  # of addresses
 
     @property
-    def cookie(self) -> str:
-        return f"__Host-{COOKIE}" if self.secure else COOKIE
+    def old_cookie(self) -> str:
+        return cookie_name("", self.secure)
+
+
+def cookie_name(poll: str, secure: bool) -> str:
+    """The name of a poll's cookie; without a poll, the older name."""
+    return ("__Host-" if secure else "") + COOKIE + (f"-{poll}" if poll else "")
 
 
 def here(request: Request) -> Here:
@@ -101,7 +110,8 @@ def address(request: Request) -> str:
 
 def secret(request: Request) -> str | None:
     """What the visitor's browser keeps."""
-    found = request.cookies.get(here(request).cookie)
+    own = here(request)
+    found = request.cookies.get(own.cookie, request.cookies.get(own.old_cookie))
     return found if found is not None and len(found) <= 200 else None
 
 
@@ -121,6 +131,17 @@ def admin(request: Request, given: Annotated[HTTPAuthorizationCredentials | None
         raise HTTPException(401, "This takes the admin token.", {"www-authenticate": "Bearer"})
 
 
+def turned(request: Request, told: Any, new: str | None = None) -> Response:
+    """The reply to a turn. It sets the cookie of somebody new, and replaces the older cookie of somebody known."""
+    own, reply = here(request), Json(told)
+    old = secret(request) if new is None and own.cookie not in request.cookies else None
+    if new or old:
+        reply.set_cookie(own.cookie, new or old or "", YEARS, httponly=True, samesite="strict", secure=own.secure)
+    if old:
+        reply.delete_cookie(own.old_cookie, httponly=True, samesite="strict", secure=own.secure)
+    return reply
+
+
 # -- turns ------------------------------------------------------------------------------------------------------------
 
 turns = APIRouter(tags=["turns"])
@@ -130,29 +151,26 @@ turns = APIRouter(tags=["turns"])
 async def question(body: told.Nothing, request: Request) -> Any:
     """What you are asked now: the open question, or a new one. Sets the cookie of somebody new."""
     own = here(request)
-    news, new = await own.desk.question(await visitor(request), address(request))
-    reply = Json(news)
-    if new is not None:
-        reply.set_cookie(own.cookie, new, YEARS, httponly=True, samesite="strict", secure=own.secure)
-    return reply
+    return turned(request, *await own.desk.question(await visitor(request), address(request)))
 
 
 @turns.post("/api/answer", response_model=told.News, responses=problems(400, 403, 404, 409, 413))
 async def answer(body: told.Answer, request: Request) -> Any:
     """Answer a question, and get the next. The same answer again is acknowledged again, and changes nothing."""
-    return Json(await here(request).desk.answer(await visitor(request), body.token, body.reply, body.seconds))
+    desk = here(request).desk
+    return turned(request, await desk.answer(await visitor(request), body.token, body.reply, body.seconds))
 
 
 @turns.post("/api/undo", response_model=told.News, responses=problems(400, 403, 404, 413))
 async def undo(body: told.Undo, request: Request) -> Any:
     """Take an answer back, and be asked again."""
-    return Json(await here(request).desk.undo(await visitor(request), body.token))
+    return turned(request, await here(request).desk.undo(await visitor(request), body.token))
 
 
 @turns.post("/api/share", response_model=told.Link, responses=problems(400, 403, 404, 413))
 async def share(body: told.Nothing, request: Request) -> Any:
     """A link that shows your ranking, and none of your answers, to whoever has it."""
-    return Json({"path": f"/shared/{await here(request).desk.share(await visitor(request))}"})
+    return turned(request, {"path": f"/shared/{await here(request).desk.share(await visitor(request))}"})
 
 
 # -- what is known ----------------------------------------------------------------------------------------------------
@@ -164,7 +182,9 @@ known = APIRouter(tags=["known"])
 async def about(request: Request) -> Any:
     """What is ranked here, and how much is known."""
     own, desk = here(request), here(request).desk
-    need = {"answers": desk.answers, "needed": needed(len(desk.listed))} if own.is_collecting() else None
+    need = {
+        "answers": desk.answers, "needed": needed(len(desk.listed)), "people": desk.people, "people_needed": PEOPLE,
+    } if own.is_collecting() else None  # fmt: skip
     return Json(
         {
             "title": own.title, "items": len(desk.listed), "people": desk.people, "answers": desk.answers,
@@ -234,11 +254,21 @@ async def items(
 operators = APIRouter(tags=["operators"], dependencies=[Depends(admin)], default_response_class=Response)
 
 
+@contextmanager
+def readable() -> Iterator[None]:
+    """Whoever runs the server is told why the ledger cannot be read."""
+    try:
+        yield
+    except InputError as e:
+        raise Refusal(503, str(e), 5) from e
+
+
 @operators.get("/api/export.csv", responses={200: CSV, **problems(401)})
 async def export_csv(request: Request) -> Any:
     """All votes."""
     parts = as_csv(here(request).desk.ledger)
-    first = await asyncio.to_thread(next, parts)  # so that a ledger which cannot be read is refused
+    with readable():
+        first = await asyncio.to_thread(next, parts)  # so that a ledger which cannot be read is refused
     return StreamingResponse(chain((first,), parts), media_type="text/csv; charset=utf-8")
 
 
@@ -249,7 +279,8 @@ async def export_parquet(request: Request) -> Any:
         raise Refusal(501, "Parquet needs pyarrow; run: pip install 'rather[parquet]'")
     file = tempfile.TemporaryFile()  # noqa: SIM115
     try:
-        await asyncio.to_thread(as_parquet, here(request).desk.ledger, file)
+        with readable():
+            await asyncio.to_thread(as_parquet, here(request).desk.ledger, file)
     except BaseException:
         file.close()
         raise
@@ -364,4 +395,5 @@ def _refusals(app: FastAPI) -> None:
 
     @app.exception_handler(InputError)
     async def input_error(_: Request, e: InputError) -> Response:
+        log.warning("%s", e)  # without the path, which may hold the secret of a link
         return Json({"error": "That could not be looked up just now."}, 503, {"retry-after": "5"})

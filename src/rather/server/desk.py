@@ -31,7 +31,10 @@ LONG = 80  # answers after which the next question is worked out beside the othe
 LATER = 5  # seconds after which to try again
 NONE_LEFT = "You have answered everything there is to ask. Thank you."
 NOT_YOURS = "There is no such question of yours."
+NOT_PUT = "The next question could not be saved just now, so it is not put yet."
 NOT_SAVED = "Your answer could not be saved just now, and does not count yet."
+NOT_UNDONE = "Your answer could not be taken back just now, and still counts."
+NOT_SHARED = "The link could not be saved just now, so there is none yet."
 Told = TypeVar("Told")
 
 
@@ -101,7 +104,7 @@ class Desk:
 
     async def _first(self, visitor: Visitor, came: dict[str, Any]) -> dict[str, Any]:
         asked, row = await self._next(visitor, [])
-        await self._write({"visitors": [came], "questions": row})
+        await self._write({"visitors": [came], "questions": row}, NOT_PUT)
         return self._put(visitor, asked)
 
     async def _asked_now(self, visitor: Visitor) -> dict[str, Any]:
@@ -110,7 +113,7 @@ class Desk:
         if now is not None and now.left in self.code and now.right in self.code:
             return self._news(visitor)
         asked, row = await self._next(visitor, visitor.said(self.code))
-        await self._write({"questions": row})
+        await self._write({"questions": row}, NOT_PUT)
         return self._put(visitor, asked)
 
     async def _answered(self, visitor: Visitor, token: str, reply: str, seconds: float | None) -> dict[str, Any]:
@@ -129,7 +132,7 @@ class Desk:
         following, row = await self._next(visitor, [*visitor.said(self.code), last])
         now = time.time()
         given = {"token": token, "reply": reply, "seconds": seconds, "answered": now}
-        await self._write({"answers": [given], "questions": row})
+        await self._write({"answers": [given], "questions": row}, NOT_SAVED)
         with self._counted(visitor):
             asked.reply, asked.answered = reply, now
             visitor.order.append(token)
@@ -146,7 +149,7 @@ class Desk:
         again = Asked(secret(), asked.left, asked.right, now)
         may_ask = len(visitor.asked) < MOST_QUESTIONS
         rows = [self._row(visitor, again, "again", 1.0, None)] if may_ask else []
-        await self._write({"undos": [{"token": token, "undone": now}], "questions": rows})
+        await self._write({"undos": [{"token": token, "undone": now}], "questions": rows}, NOT_UNDONE)
         with self._counted(visitor):
             asked.undone = True
         if not may_ask:
@@ -160,7 +163,7 @@ class Desk:
         if visitor.share is None:
             told = secret()
             row = {"share": hashed(told), "visitor": visitor.key, "shared": time.time()}
-            await self._write({"shares": [row]})
+            await self._write({"shares": [row]}, NOT_SHARED)
             visitor.share = told
         return visitor.share
 
@@ -176,7 +179,7 @@ class Desk:
         """The question after these answers, and its row."""
         if len(visitor.asked) >= MOST_QUESTIONS:
             return None, []
-        long = len(said) > LONG and self.knowledge.model is not None
+        long = len(said) > LONG and self.knowledge.of(visitor.key).model is not None
         made = await asyncio.to_thread(self._chosen, visitor, said) if long else self._chosen(visitor, said)
         if made is None:
             return None, []
@@ -187,7 +190,7 @@ class Desk:
 
     def _chosen(self, visitor: Visitor, said: list[Said]) -> tuple[Question, str | None] | None:
         """What to ask, and by which version of the model."""
-        knowledge = self.knowledge
+        knowledge = self.knowledge.of(visitor.key)
         belief = knowledge.nothing
         if knowledge.model is not None:
             belief = visitor.belief(knowledge, said)
@@ -211,13 +214,14 @@ class Desk:
             "asked": asked.asked,
         }  # fmt: skip
 
-    async def _write(self, rows: Rows) -> None:
+    async def _write(self, rows: Rows, failed: str) -> None:
+        """Rows in the ledger, or a refusal that says what failed."""
         if not any(rows.values()):
             return
         try:
             await self.writer.submit(rows)
         except NotWritten as e:
-            raise Refusal(503, NOT_SAVED, LATER) from e
+            raise Refusal(503, failed, LATER) from e
 
     def _put(self, visitor: Visitor, asked: Asked | None) -> dict[str, Any]:
         if asked is not None:
@@ -256,7 +260,8 @@ class Desk:
         return await self._drawn(visitor, panels.ranking, limit)
 
     async def _drawn(self, visitor: Visitor | None, draw: Callable[..., dict[str, Any]], *rest: Any) -> dict[str, Any]:
-        knowledge, said = self.knowledge, [] if visitor is None else visitor.said(self.code)
+        knowledge = self.knowledge if visitor is None else self.knowledge.of(visitor.key)
+        said = [] if visitor is None else visitor.said(self.code)
         return {**await self._computed(_of_one, draw, knowledge, said, *rest), "answered": len(said)}
 
     async def whatif(self, told: str | None) -> dict[str, Any]:
@@ -264,17 +269,17 @@ class Desk:
         now = visitor.open
         if now is None or now.left not in self.code or now.right not in self.code:
             raise Refusal(404, "There is no question open.")
-        said = visitor.said(self.code)
+        knowledge, said = self.knowledge.of(visitor.key), visitor.said(self.code)
         pair = self.code[now.left], self.code[now.right]
-        return {"token": now.token, **await self._computed(_of_one, panels.whatif, self.knowledge, said, said, *pair)}
+        return {"token": now.token, **await self._computed(_of_one, panels.whatif, knowledge, said, *pair)}
 
     async def given(self, told: str | None, limit: int) -> dict[str, Any]:
         """A visitor's own answers, the last ones first, with how likely each was by the others."""
         visitor = await self.visitors.of(told)
         if visitor is None:
             return {"answers": []}
-        said, standing = visitor.said(self.code), visitor.standing
-        chances = (await self._computed(_of_one, panels.chances, self.knowledge, said, said))["chances"]
+        knowledge, said, standing = self.knowledge.of(visitor.key), visitor.said(self.code), visitor.standing
+        chances = (await self._computed(_of_one, panels.chances, knowledge, said))["chances"]
         rows = [
             {
                 "token": a.token, "reply": a.reply, "left": self._document(a.left), "right": self._document(a.right),
@@ -298,7 +303,7 @@ class Desk:
 
     async def _computed(self, draw: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
         if self._waiting >= MOST_DRAWING:
-            raise Refusal(503, "Many people are here just now; your list is back in a moment.", LATER)
+            raise Refusal(503, "Many people are here just now; ask again in a moment.", LATER)
         self._waiting += 1
         try:
             async with self._drawing:
@@ -309,4 +314,4 @@ class Desk:
 
 def _of_one(draw: Callable[..., dict[str, Any]], knowledge: Knowledge, said: list[Said], *rest: Any) -> dict[str, Any]:
     """What is told of who said this."""
-    return draw(knowledge, knowledge.belief(said), *rest)
+    return draw(knowledge, knowledge.belief(said), said, *rest)

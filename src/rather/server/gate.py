@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from functools import lru_cache
 from ipaddress import IPv4Address, ip_address, ip_network
 from typing import Any
@@ -17,6 +18,7 @@ from .refusal import Refusal
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
+Headers = Iterable[tuple[bytes, bytes]]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -27,6 +29,7 @@ MOST_KEPT = 65_536  # addresses and visitors whose rates are remembered
 BURST = 10.0  # seconds' worth that may come at once
 TOO_LONG = f"At most {MOST_BODY:,} bytes are taken."
 HEALTH = "/livez", "/readyz"
+HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/,\s]+)(?::([0-9]{1,5}))?")  # a name or an address, and a port
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -122,10 +125,10 @@ class Gate:
 
     async def _admitted(self, scope: Scope, receive: Receive) -> Receive:
         """The request's body, read whole; or a refusal."""
-        headers = dict(scope["headers"])
+        headers = scope["headers"]
         if scope["path"] in HEALTH:
             return await _read(scope, headers, receive)
-        host = headers.get(b"host", b"").decode("latin-1").lower()
+        host = _host(headers)
         if _name(host) not in self.hosts:
             raise Refusal(421, "This server does not go by that name; whoever runs it can add it with --allow-host.")
         if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
@@ -137,27 +140,43 @@ class Gate:
         return await _read(scope, headers, receive)
 
 
-def _name(host: str) -> str:
-    """A host without its port."""
-    return host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+def _values(headers: Headers, name: bytes) -> list[str]:
+    """The values of all headers of this name."""
+    return [value.decode("latin-1") for key, value in headers if key == name]
 
 
-def _check_site(headers: dict[bytes, bytes], host: str) -> None:
+def _host(headers: Headers) -> str:
+    """The one Host header."""
+    given = _values(headers, b"host")
+    if len(given) != 1:
+        raise Refusal(421, f"The request has {len(given)} Host headers; it must have one.")
+    return given[0].lower()
+
+
+def _name(host: str) -> str | None:
+    """A host without its port; None for what is not of the form host[:port]."""
+    found = HOST.fullmatch(host)
+    return found[1] if found is not None and int(found[2] or 0) < 2**16 else None
+
+
+def _check_site(headers: Headers, host: str) -> None:
     """Refuse what another site's page sends."""
-    origin = headers.get(b"origin", b"").decode("latin-1").lower()
-    site = headers.get(b"sec-fetch-site", b"").decode("latin-1")
-    try:
-        same = not origin or urlsplit(origin).netloc == host
-    except ValueError:  # no URL at all
-        same = False
-    if site in ("cross-site", "same-site") or not same:
+    sites = {"cross-site", "same-site"}.intersection(_values(headers, b"sec-fetch-site"))
+    if sites or not all(_is_of(origin, host) for origin in _values(headers, b"origin")):
         raise Refusal(403, "That was sent by another site's page, and is not taken.")
 
 
-async def _read(scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> Receive:
+def _is_of(origin: str, host: str) -> bool:
+    """Whether a page of this origin is one of the host's."""
+    try:
+        return not origin or urlsplit(origin.lower()).netloc == host
+    except ValueError:  # no URL at all
+        return False
+
+
+async def _read(scope: Scope, headers: Headers, receive: Receive) -> Receive:
     """The body, of bounded size and within bounded time, for the application to read."""
-    length = headers.get(b"content-length", b"0")
-    if not length.isdigit() or int(length) > MOST_BODY:
+    if not all(re.fullmatch("[0-9]{1,9}", x) and int(x) <= MOST_BODY for x in _values(headers, b"content-length")):
         raise Refusal(413, TOO_LONG)
     body = b""
     if scope["method"] in ("POST", "PUT", "PATCH", "DELETE"):

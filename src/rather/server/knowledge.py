@@ -6,6 +6,7 @@ to begin with, give or take.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -47,20 +48,34 @@ class Knowledge:
 
     def __init__(self, listed: Listed, model: Any = None, version: str | None = None) -> None:
         self.listed, self.model, self.version = listed, model, version
+        self.apart: dict[str, Knowledge] = {}  # of visitors in the fit: what fits without them know
         n = len(listed)
         if model is None:
-            self.count = np.zeros(n)
-            self.items = Items(np.zeros((n, 0)), np.zeros(n), np.full(n, WORTH), np.zeros((n, 0)), 0.0)
-            self.codes = np.full(n, -1)
+            self.count, self.codes = np.zeros(n), np.full(n, -1)
+            self._know(Items(np.zeros((n, 0)), np.zeros(n), np.full(n, WORTH), np.zeros((n, 0)), 0.0), 0.0)
         else:
             code = {str(name): k for k, name in enumerate(model.items_.tolist())}
             self.codes = np.array([code.get(name, -1) for name in listed.ids])
-            self.items = _of_listed(model._items_met(), self.codes)
             self.count = np.where(self.codes >= 0, model._crowd().count[self.codes], 0.0)
-        self.sway = 0.0 if model is None else float(model.sway_.get("side", 0.0))
-        self.tells = bool(np.square(self.items.Z).sum() > LEAST)  # whether answers tell of other items
+            self._know(_of_listed(model._items_met(), self.codes), float(model.sway_.get("side", 0.0)))
         self.pool = _pool(self.count)
-        self.nothing = Belief(self.items)  # what is known of somebody who has not said anything
+
+    def _know(self, items: Items, sway: float) -> None:
+        self.items, self.sway = items, sway
+        self.tells = bool(np.square(items.Z).sum() > LEAST)  # whether answers tell of other items
+        self.nothing = Belief(items)  # what is known of somebody who has not said anything
+
+    def by(self, items: Items | None, sway: float = 0.0) -> Knowledge:
+        """What another fit of the same model knows, whose items are in the model's order; None for no fit at all."""
+        if items is None:
+            return Knowledge(self.listed)
+        made = copy.copy(self)
+        made._know(_of_listed(items, self.codes), sway)
+        return made
+
+    def of(self, visitor: str) -> Knowledge:
+        """What is known without a visitor's own answers, so that these count once in what is known of them."""
+        return self.apart.get(visitor, self)
 
     # -- a person -----------------------------------------------------------------------------------------------
 
@@ -88,11 +103,7 @@ class Knowledge:
         Answers are worth what they tell of a person's taste, as often as people know both items. (Questions aimed at
         the first three settled these later, not sooner.)
         """
-        unseen = {code for one in said for code in unknown(one)}
-        done = {(min(a, b), max(a, b)) for a, b, reply in said if reply in ("left", "right", "tie")}
-        pool = self.pool if not unseen else self.pool[~np.isin(self.pool, list(unseen))]
-        inside = set(pool.tolist())
-        n_open = len(pool) * (len(pool) - 1) // 2 - sum(a in inside and b in inside for a, b in done)
+        pool, done, n_open = self.askable(said)
         if n_open < 1:
             return None
         made = None
@@ -105,6 +116,14 @@ class Knowledge:
         left, right = _drawn(pool, done, rng)
         p = None if self.model is None else float(belief.probability(np.array([left]), np.array([right]))[0])
         return Question(left, right, "random", (EXPLORE if made is not None else 1.0) / n_open, p)
+
+    def askable(self, said: Sequence[Said]) -> tuple[Any, set[tuple[int, int]], int]:
+        """Return the items that may be asked about, the pairs that are answered, and how many pairs are left."""
+        unseen = {code for one in said for code in unknown(one)}
+        done = {(min(a, b), max(a, b)) for a, b, reply in said if reply in ("left", "right", "tie")}
+        pool = self.pool if not unseen else self.pool[~np.isin(self.pool, list(unseen))]
+        inside = set(pool.tolist())
+        return pool, done, len(pool) * (len(pool) - 1) // 2 - sum(a in inside and b in inside for a, b in done)
 
     def _short(self, belief: Belief, pool: Any) -> Any:
         """Those of the pool about which people's tastes differ most, as far as is known of this one."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import math
 import os
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,8 @@ from ..errors import FileError, InputError
 
 BUSY = 5.0  # seconds to wait for a database that somebody else has locked
 SERVED = 0x7261746865720001  # PostgreSQL's advisory lock of the one process that serves
-DECIDED = "left", "right", "tie"  # replies that say what somebody prefers; others, that they do not know an item
+DECIDED = "left", "right", "tie"  # replies that say what somebody prefers
+REPLIES = *DECIDED, "unseen left", "unseen right", "unseen both"  # the others say that they do not know an item
 WAIT = 10.0  # seconds for another process, which was ended, to let go of a database
 
 metadata = MetaData()
@@ -212,12 +214,8 @@ class Ledger:
         return repr(self.url.database if self.is_file else self.url.render_as_string(hide_password=True))
 
     def take(self) -> None:
-        """Be the one process that serves this database; one that was ended may take a moment to let go."""
-        until = time.monotonic() + WAIT
-        while not self._taken():
-            if time.monotonic() > until:
-                raise InputError(f"another process serves the votes in {self.shown}; end it, or keep them elsewhere")
-            time.sleep(0.1)
+        """Be the one process that serves this database."""
+        wait_for(self._taken, f"another process serves the votes in {self.shown}; end it, or keep them elsewhere")
         self._serves = True
 
     def check_taken(self) -> None:
@@ -246,12 +244,8 @@ class Ledger:
             self._lock = self._lock or self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             return bool(self._lock.execute(text(f"SELECT pg_try_advisory_lock({SERVED})")).scalar())
         if self._lock is None:
-            self._lock = Path(f"{self.url.database}.serving").open("w")  # noqa: SIM115
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
+            self._lock = _own_file(f"{self.url.database}.serving")
+        return is_locked(self._lock)
 
     def close(self) -> None:
         self._let_go()
@@ -270,6 +264,9 @@ class Ledger:
         )  # fmt: skip
         with self.sentences(), self.engine.connect() as c:
             rows = list(c.execute(asked))
+            for row in rows:
+                if row.reply is not None:
+                    self.check_sound(row, row.token)
             there = rows or c.execute(select(visitors.c.came).where(visitors.c.visitor == visitor)).first()
         return rows if there else None
 
@@ -288,6 +285,18 @@ class Ledger:
         with self.sentences(), self.engine.connect() as c:
             people, said = c.execute(found).one()
         return int(people), int(said)
+
+    def check_sound(self, row: Any, which: Any) -> None:
+        """Refuse an answer that the server cannot have written; ``which`` names it."""
+        wrong = None
+        if row.reply not in REPLIES:
+            wrong = f"has the reply {row.reply!r}, which must be one of {', '.join(REPLIES)}"
+        elif row.left_item == row.right_item:
+            wrong = f"compares {row.left_item!r} with itself"
+        elif not all(isinstance(when, float | int) and math.isfinite(when) for when in (row.asked, row.answered)):
+            wrong = f"was given at {row.answered} to a question of {row.asked}, which must be numbers"
+        if wrong:
+            raise InputError(f"answer {which!r} in {self.shown} {wrong}; restore the database from a copy")
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Connection]:
@@ -314,6 +323,33 @@ ANSWER = {
     "chance": questions.c.chance, "probability": questions.c.probability, "model": questions.c.model,
     "origin": visitors.c.origin,
 }  # fmt: skip
+
+
+def _own_file(path: str) -> Any:
+    """An open file that nobody else may open, which is no link to elsewhere."""
+    how = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    try:
+        return os.fdopen(os.open(path, how, 0o600), "r+b")
+    except OSError as e:
+        raise FileError(f"cannot lock {path!r}: {e.strerror}; remove it, or keep the votes elsewhere") from e
+
+
+def is_locked(file: Any) -> bool:
+    """Lock a file or a folder until it is closed; false if another process has."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def wait_for(is_taken: Callable[[], bool], refused: str) -> None:
+    """Wait until something is taken; a process that was ended may take a moment to let go."""
+    until = time.monotonic() + WAIT
+    while not is_taken():
+        if time.monotonic() > until:
+            raise InputError(refused)
+        time.sleep(0.1)
 
 
 def _private(path: Path) -> None:

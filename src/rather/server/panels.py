@@ -22,15 +22,16 @@ RANKED = 5000  # items at most that places are told among: of more, those that m
 MAPPED, MOVED = 400, 5  # items on the map; items told to move
 
 
-def ranking(knowledge: Knowledge, belief: Belief, limit: int) -> dict[str, Any]:
-    """All items in order, the first ``limit`` told, and how settled the top is."""
+def ranking(knowledge: Knowledge, belief: Belief, said: list[Said], limit: int) -> dict[str, Any]:
+    """All items in order, the first ``limit`` told, and how settled the top is, by answers that can be given."""
     among = _contenders(belief, len(knowledge.listed))
     n = int(np.clip(NUMBERS // len(among), LEAST_DRAWS, MOST_DRAWS))
     draws = belief.draws(n, among, np.random.default_rng(0)).astype(np.float32)
     rows = _rows(knowledge, draws, belief.expected(among), among, limit)
     top = min(TOP, len(among))
-    share, more = settling(belief, _known(knowledge, among), top, SURE, MOST, 0)
-    settled = {"top": top, "share": share, "sure": SURE, "more": more}
+    left = max(knowledge.askable(said)[2], 0)
+    share, more = settling(belief, _known(knowledge, among), top, SURE, min(MOST, left), 0)
+    settled = {"top": top, "share": share, "sure": SURE, "more": more, "left": left}
     return {"rows": rows, "interval": INTERVAL, "of": len(knowledge.listed), "settled": settled}
 
 
@@ -68,7 +69,7 @@ def _rows(knowledge: Knowledge, draws: Any, mean: Any, among: Any, limit: int) -
     ]
 
 
-def difference(knowledge: Knowledge, belief: Belief, limit: int) -> dict[str, Any]:
+def difference(knowledge: Knowledge, belief: Belief, said: list[Said], limit: int) -> dict[str, Any]:
     """Where a person's taste certainly differs from the typical one's, each beside what all items are worth."""
     if knowledge.model is None:
         return {"rows": []}  # there is no typical person to differ from
@@ -106,7 +107,7 @@ def crowd(knowledge: Knowledge, limit: int) -> dict[str, Any]:
     return {"divides": told[:limit], "unites": told[::-1][:limit]}
 
 
-def taste_map(knowledge: Knowledge, belief: Belief) -> dict[str, Any]:
+def taste_map(knowledge: Knowledge, belief: Belief, said: list[Said]) -> dict[str, Any]:
     """The two directions in which people differ most: items, where the person may be, and where the crowd is."""
     nobody: dict[str, Any] = {"items": [], "me": None, "crowd": None}
     if not knowledge.tells or knowledge.items.Z.shape[1] < 2:

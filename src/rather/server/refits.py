@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import hashlib
 import json
 import logging
 import os
 import re
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
+from ..data.whole_files import LEFTOVER, written_whole
 from ..errors import InputError
 from ..estimators import load
 from ..models.altsvm import AltSVM
+from ..models.belief import Items
+from ..models.crowd import LARGEST, Found
 from .knowledge import Knowledge
 from .ledger import Ledger
 from .listed import Listed
@@ -28,10 +33,14 @@ from .marks import FAST
 from .votes import votes
 
 FEW, EACH, MOST = 30, 2, 5000  # answers before the first fit: at least, an item, at most
+PEOPLE = 5  # before the first fit: one person is no crowd, however much they answer
 GROWN = 0.05  # share of new answers that a fit is worth
 LOOK = 5.0  # seconds between looks at the ledger
 KEPT = 3  # models in the folder
-ENDING = ".rather"
+ENDING, APART = ".rather", ".apart"  # a model; what fits without each fold of its visitors know
+FOLDS = 5  # of visitors
+PARTS = "Z", "offset", "noise"  # of ``Items``
+VISITOR = re.compile("[0-9a-f]{32}")
 log = logging.getLogger("rather.serve")
 
 
@@ -53,20 +62,57 @@ def opened(path: Path, listed: Listed) -> Knowledge:
     made = Knowledge(listed, model, version_of(path))
     if not (made.codes >= 0).any():
         raise InputError(f"the model {str(path)!r} knows none of the items that are listed")
-    belief = made.belief([])
-    if not all(bool((abs(x) < 1e12).all()) for x in (belief.offset, belief.noise, belief.Z)):
-        raise InputError(f"the model {str(path)!r} has numbers out of all proportion")
+    made.apart = _apart(path, made)
+    for one in {id(x): x for x in (made, *made.apart.values())}.values():
+        if not all(bool((abs(getattr(one.items, name)) < LARGEST).all()) for name in PARTS):
+            raise InputError(f"the model {str(path)!r} has numbers out of all proportion")
     return made
 
 
-def newest(folder: Path, listed: Listed) -> Knowledge | None:
-    """The newest model in the folder that can be served; what cannot is passed over, and said."""
+def _apart(path: Path, knowledge: Knowledge) -> dict[str, Knowledge]:
+    """What is known without the own answers of each visitor whom a model was fitted to.
+
+    A model of ours has that beside it. Of another, the posterior of a fitted user allows for the user's own answers.
+    """
+    if not path.with_suffix(APART).exists():
+        model = knowledge.model
+        mine = [name for name in map(str, model.users_.tolist()) if VISITOR.fullmatch(name)]
+        member = knowledge.by(model._items_met(newcomer=False), knowledge.sway) if mine else knowledge
+        return dict.fromkeys(mine, member)
+    with np.load(path.with_suffix(APART)) as found:
+        folds = []
+        for fold in range(int(found["fold"].max(initial=-1)) + 1):
+            parts = {name: found[f"{name}_{fold}"].astype(np.float64) for name in PARTS if f"{name}_{fold}" in found}
+            if parts and any(len(part) != len(knowledge.model.items_) for part in parts.values()):
+                raise InputError(f"{path.with_suffix(APART).name!r} does not belong to its model")
+            sway, side = found[f"sway_{fold}"].tolist() if parts else (0.0, 0.0)
+            items = Items(**parts, V=np.empty((len(parts["offset"]), 0)), sway=sway) if parts else None
+            folds.append(knowledge.by(items, side))
+        return {str(name): folds[fold] for name, fold in zip(found["visitors"], found["fold"], strict=True)}
+
+
+def newest(folder: Path, listed: Listed) -> tuple[Knowledge | None, int]:
+    """The newest model in the folder that can be served, and how many answers there were at its fit.
+
+    A model that cannot be served is passed over, and the log says so.
+    """
     for path in sorted(folder.glob(f"*{ENDING}"), reverse=True):
         try:
-            return opened(path, listed)
+            return opened(path, listed), _answers_at(path)
         except Exception as e:
             log.warning("model %s is passed over: %s", path.name, e)
-    return None
+    return None, 0
+
+
+def _answers_at(path: Path) -> int:
+    """How many answers there were at a fit, which the name of its model says; 0 by an older name."""
+    said = path.stem.partition("-")[2]
+    return int(said) if said.isdecimal() else 0
+
+
+def _remove(model: Path) -> None:
+    for path in (model, model.with_suffix(APART)):
+        path.unlink(missing_ok=True)
 
 
 class Refits:
@@ -80,13 +126,15 @@ class Refits:
         base: str | None,
         every: float,
         swap: Callable[[Knowledge], None],
+        answers: int = 0,
     ) -> None:
+        """``answers``: how many there were at the fit of the model that is in place."""
         self.ledger, self.folder, self.listed, self.base, self.every, self.swap = (
             ledger, folder, listed, base, every, swap
         )  # fmt: skip
         self.fitted = self.failed = 0
         self.last: str | None = None  # why the last one failed
-        self._answers = 0  # at the last try
+        self._answers = answers  # at the last try
         self._process: Any = None
 
     async def forever(self) -> None:
@@ -101,27 +149,30 @@ class Refits:
 
     async def _is_due(self) -> bool:
         try:
-            said = (await asyncio.to_thread(self.ledger.counts, FAST))[1]
+            people, said = await asyncio.to_thread(self.ledger.counts, FAST)
         except Exception as e:  # of which none ends refits for good
             log.warning("no refit: %s", e)
             return False
-        first = needed(len(self.listed)) if self.base is None else 1
-        if said < max(first, self._answers + max(1, int(GROWN * self._answers))):
+        first, few = (needed(len(self.listed)), PEOPLE) if self.base is None else (1, 1)
+        if people < few or said < max(first, self._answers + max(1, int(GROWN * self._answers))):
             return False
         self._answers = said
         return True
 
     async def once(self) -> bool:
         """Fit, look, swap; whether there is a newer model."""
-        path = self.folder / f"{time.time_ns()}{ENDING}"
+        path = self.folder / f"{time.time_ns()}-{self._answers}{ENDING}"
         task = {"database": self.ledger.address, "base": self.base, "out": str(path)}
         try:
-            # On standard input: a password in the URL is nobody else's to see.
+            # On standard input, which stays open as long as the server runs: nobody else may see a password in the URL.
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "rather.server.refits", stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
             )  # fmt: skip
-            _, said = await self._process.communicate(json.dumps(task).encode())
+            self._process.stdin.write(json.dumps(task).encode() + b"\n")
+            said = await self._process.stderr.read()
+            await self._process.wait()
+            self._process.stdin.close()
             if self._process.returncode:
                 lines = said.decode(errors="replace").strip().splitlines()
                 raise InputError(lines[-1] if lines else f"the fit ended with {self._process.returncode}")
@@ -132,11 +183,11 @@ class Refits:
         except Exception as e:
             self.failed, self.last = self.failed + 1, str(e)
             log.warning("the model stays as it is: %s", e)
-            path.unlink(missing_ok=True)
+            _remove(path)
             return False
         self.fitted, self.last = self.fitted + 1, None
         for old in sorted(self.folder.glob(f"*{ENDING}"))[:-KEPT]:
-            old.unlink(missing_ok=True)
+            _remove(old)
         return True
 
     def _end(self) -> None:
@@ -145,10 +196,31 @@ class Refits:
                 self._process.kill()
 
 
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process writes models into the folder, and remove what an ended one left unfinished."""
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        alone = [path for path in folder.glob(f"*{APART}") if not path.with_suffix(ENDING).exists()]
+        for leftover in (*folder.glob(f".*{LEFTOVER}"), *alone):
+            leftover.unlink(missing_ok=True)
+        yield
+    finally:
+        os.close(held)
+
+
 def fit(database: str, base: str | None, out: str) -> None:
+    """Fit a model to a ledger and a base model, and save it; fits into one folder follow one another."""
+    with _alone_in(Path(out).parent):
+        _fit(database, base, out)
+
+
+def _fit(database: str, base: str | None, out: str) -> None:
     """One fit of all that is in a ledger, with what the base model was fitted to, saved with all that serving takes."""
     frame, _ = votes(Ledger(database, must_exist=True))
-    columns = {role: role for role in frame}
+    columns, visitors = {role: role for role in frame}, np.unique(frame["user"])
+    ids = visitors
     model: Any = AltSVM(n_threads=1)
     if base is None:
         said = Comparisons.from_frame(frame, **columns)
@@ -158,7 +230,8 @@ def fit(database: str, base: str | None, out: str) -> None:
         there = np.isin(said.users.astype(str), frame["user"].astype(str))  # who is in the base from this very ledger
         said = said._with(said.source.of_users(~there)) if there.any() else said
         if _numbered(said.users):  # visitors get numbers that nobody has
-            frame["user"] = np.unique(frame["user"], return_inverse=True)[1] + int(said.users.max()) + 1
+            ids = np.arange(len(visitors)) + int(said.users.max()) + 1
+            frame["user"] = ids[np.searchsorted(visitors, frame["user"])]
         if _numbered(said.items):
             frame |= {role: frame[role].astype(np.int64) for role in ("winner", "loser")}
         said = said.extended(Comparisons.from_frame(frame, **columns))
@@ -166,7 +239,29 @@ def fit(database: str, base: str | None, out: str) -> None:
     model.fit(said)
     model.calibrate()
     model._crowd()
+    with written_whole(Path(out).with_suffix(APART)) as file:
+        np.savez(file, **_without_each_fold(model, said, visitors, ids))
     model.save(out, comparisons=True)
+
+
+def _without_each_fold(model: Any, said: Comparisons, visitors: Any, ids: Any) -> dict[str, Any]:
+    """What fits without each fold of visitors know of the items, with what was learned of how sure to be."""
+    code = {name: n for n, name in enumerate(said.users.tolist())}
+    of_visitor = np.array([code[name] for name in ids.tolist()])
+    fold = np.arange(len(visitors)) % min(FOLDS, len(visitors))
+    told = {"visitors": visitors.astype(str), "fold": fold}
+    for one in range(int(fold.max()) + 1):
+        there = np.ones(len(said.users), bool)
+        there[of_visitor[fold == one]] = False
+        rest = said._with(said.source.of_users(there))
+        if not len(rest):
+            continue  # nobody else has answered
+        twin = model._twin().fit(rest)
+        twin._sure = Found(model._sure.sureness)
+        items = twin._items_met()
+        told |= {f"{name}_{one}": getattr(items, name).astype(np.float32) for name in PARTS}
+        told[f"sway_{one}"] = np.array([items.sway, twin.sway_.get("side", 0.0)])
+    return told
 
 
 def _numbered(ids: Any) -> bool:
@@ -189,10 +284,19 @@ def check_base(model: Any, path: str, listed: Listed) -> None:
             raise InputError(f"the items of {path!r} are numbers, and {other!r} is none; leave it out of the list")
 
 
+def _end_with_the_server() -> None:
+    """End this process as soon as the server closes its end of standard input, or is no more."""
+    while os.read(0, 1):
+        pass
+    os._exit(1)
+
+
 if __name__ == "__main__":
     os.nice(10)  # whoever answers goes first
+    task = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_the_server, daemon=True).start()
     try:
-        fit(**json.load(sys.stdin))
+        fit(**task)
     except InputError as e:
         print(e, file=sys.stderr)
         sys.exit(2)

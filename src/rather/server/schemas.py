@@ -51,7 +51,9 @@ class News(BaseModel):
 
 class Collecting(BaseModel):
     answers: int
-    needed: int = Field(description="answers until the first personal rankings")
+    needed: int = Field(description="answers before the first model, which takes enough people as well")
+    people: int
+    people_needed: int = Field(description="people who must have answered before the first model")
 
 
 class About(BaseModel):
@@ -76,7 +78,10 @@ class Settled(BaseModel):
     top: int
     share: float = Field(description="of the first `top`, expected to belong there")
     sure: float
-    more: int | None = Field(description="answers that are expected to bring the share to `sure`; null: many")
+    more: int | None = Field(
+        description="answers that are expected to bring the share to `sure`; null: very many, or more than are left"
+    )
+    left: int = Field(description="pairs that may still be asked; `more` is at most that")
 
 
 class Ranking(BaseModel):

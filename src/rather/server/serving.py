@@ -16,14 +16,14 @@ from typing import Any
 import uvicorn
 
 from ..errors import InputError
-from .app import Here, make_app
+from .app import Here, cookie_name, make_app
 from .desk import Desk
 from .gate import Gate, Rates
 from .knowledge import Knowledge
-from .ledger import Ledger
+from .ledger import Ledger, is_locked, wait_for
 from .listed import Listed
 from .metrics import Metrics
-from .refits import Refits, needed, newest
+from .refits import PEOPLE, Refits, needed, newest
 from .wire import Bounded
 from .writer import Writer
 
@@ -90,7 +90,19 @@ class Served:
         # What was fitted again from a model is no successor of another one that takes its place.
         models = s.state / ("models" if s.base is None else f"models-{s.base.version}")
         make_folder(models)
+        self._state = os.open(s.state, os.O_RDONLY)
+        try:
+            self._open(models)
+        except BaseException:
+            os.close(self._state)
+            raise
+
+    def _open(self, models: Path) -> None:
+        s = self.settings
+        taken = f"another process serves from the folder {str(s.state)!r}; end it, or name another with --state"
+        wait_for(lambda: is_locked(self._state), taken)
         self.admin, key = kept_secret(s.state / "admin-token"), kept_secret(s.state / "address-key")
+        self.cookie = cookie_name(kept_secret(s.state / "poll-id", 12), s.https)
         self.ledger = Ledger(s.votes or str(s.state / "votes.sqlite"))
         try:
             self.ledger.take()
@@ -100,15 +112,17 @@ class Served:
             raise
         self.metrics = Metrics()
         refits = s.refit_every is not None
-        knowledge = (newest(models, s.listed) if refits else None) or s.base or Knowledge(s.listed)
+        fitted, answers = newest(models, s.listed) if refits else (None, 0)
+        knowledge = fitted or s.base or Knowledge(s.listed)
         self.writer = Writer(self.ledger, self.metrics.commits.observe)
         self.desk = Desk(self.ledger, self.writer, s.listed, knowledge, key.encode())
-        self.refits = (
-            Refits(self.ledger, models, s.listed, s.base_path, s.refit_every or 0.0, self._swap) if refits else None
-        )
+        every = s.refit_every or 0.0
+        self.refits = Refits(self.ledger, models, s.listed, s.base_path, every, self._swap, answers) if refits else None
         self._gauges()
         rates = Rates(s.per_visitor), Rates(NEW_VISITORS * s.per_address)
-        app = make_app(Here(self.desk, self.metrics, s.title, self.admin, s.https, self._is_collecting, *rates))
+        app = make_app(
+            Here(self.desk, self.metrics, s.title, self.admin, self.cookie, s.https, self._is_collecting, *rates)
+        )
         app.router.lifespan_context = self._lifespan
         hosts = frozenset(name.lower() for name in (*LOCAL, _in_url(s.host), *s.allow_hosts))
         self.app = Gate(app, hosts, s.per_address, s.https, self.metrics.count)
@@ -126,6 +140,8 @@ class Served:
         gauge("answers", "Answers that stand", lambda: desk.answers)
         gauge("answers_until_first_fit", "Until the first model",
               lambda: max(needed(len(desk.listed)) - desk.answers, 0) if self._is_collecting() else 0)  # fmt: skip
+        gauge("people_until_first_fit", "People who must answer before the first model",
+              lambda: max(PEOPLE - desk.people, 0) if self._is_collecting() else 0)  # fmt: skip
         gauge("visitors_in_memory", "Visitors in memory", lambda: len(desk.visitors))
         gauge("waiting_writes", "Turns that wait to be committed", lambda: self.writer.waiting)
         gauge("writing_fails", "1 if the last commit failed", lambda: float(self.writer.failing is not None))
@@ -141,6 +157,7 @@ class Served:
             await going
         await asyncio.to_thread(self.writer.close)
         self.ledger.close()
+        os.close(self._state)
 
 
 def serve(settings: Settings) -> None:

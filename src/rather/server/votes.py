@@ -30,7 +30,7 @@ def votes(ledger: Ledger, marked_too: bool = False) -> tuple[dict[str, Any], int
     What was undone is left out, and answers that say an item is not known.
     """
     with ledger.snapshot() as c:
-        mark = _marks(c)
+        mark = _marks(ledger, c)
         rows = list(every_answer(c, "user", "left", "right", "reply", "undone"))
     stands = [n for n, row in enumerate(rows) if row.reply in OUTCOME and row.undone is None]
     taken = [rows[n] for n in stands if marked_too or not mark[n]]
@@ -48,16 +48,19 @@ def votes(ledger: Ledger, marked_too: bool = False) -> tuple[dict[str, Any], int
     return frame, out
 
 
-def _marks(c: Connection) -> Any:
+def _marks(ledger: Ledger, c: Connection) -> Any:
+    """The mark of each answer; a damaged one is refused with its number, from 1."""
     names = "user", "origin", "reply", "asked", "answered"
-    rows = list(every_answer(c, *names))
-    return marked(*zip(*rows, strict=True)) if rows else np.empty(0, object)
+    rows = list(every_answer(c, *names, "left", "right"))
+    for number, row in enumerate(rows, 1):
+        ledger.check_sound(row, number)
+    return marked(*zip(*(row[: len(names)] for row in rows), strict=True)) if rows else np.empty(0, object)
 
 
 def _documents(ledger: Ledger) -> Iterator[list[dict[str, Any]]]:
     """Every answer with its mark, in batches, of one moment."""
     with ledger.snapshot() as c:
-        mark, batch = _marks(c), []
+        mark, batch = _marks(ledger, c), []
         for row, its in zip(every_answer(c, *KEPT), mark, strict=True):
             told = dict(zip(KEPT, row, strict=True))
             told["outcome"], told["mark"] = OUTCOME.get(told["reply"], ""), its
@@ -69,19 +72,15 @@ def _documents(ledger: Ledger) -> Iterator[list[dict[str, Any]]]:
 
 
 def as_csv(ledger: Ledger) -> Iterator[bytes]:
-    """Every answer as CSV, in parts; what a spreadsheet would take for a formula begins with an apostrophe."""
+    """Every answer as CSV, in parts; all text is quoted and none is changed."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writeheader()
     for batch in _documents(ledger):
-        writer.writerows({name: _harmless(value) for name, value in row.items()} for row in batch)
+        writer.writerows(batch)
         yield text.getvalue().encode()
         text.seek(0)
         text.truncate()
-
-
-def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
 def as_parquet(ledger: Ledger, file: Any) -> None:

@@ -16,6 +16,7 @@ const BUTTONS = {
 };
 const SURPRISE = 0.15; // an answer less likely than that is asked after
 const MOST = 500; // rows the server gives at once
+const COLLECTING = 10_000; // milliseconds between looks at how much is collected
 
 let question = null;
 let answered = 0;
@@ -217,9 +218,14 @@ async function refresh() {
 }
 
 async function learn(signal) {
+  const before = collecting;
   ({ collecting } = await about(signal));
   $('collecting').textContent = collecting ? collected(collecting) : '';
+  if (before && !collecting) refresh(); // the first model is there
 }
+
+// Others answer too, and a fit takes its time: what is said while it collects must not wait for one's own next answer.
+setInterval(() => { if (collecting && !document.hidden) learn().catch(() => {}); }, COLLECTING);
 
 async function share() {
   $('share').setAttribute('aria-disabled', true);
