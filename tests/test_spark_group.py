@@ -24,7 +24,7 @@ JUST = SMALL // 8
 def formed(size, **options):
     """All ranks of a group, in this process."""
     with ExitStack() as stack:
-        listeners = [stack.enter_context(Listener()) for _ in range(size)]
+        listeners = [stack.enter_context(Listener("127.0.0.1")) for _ in range(size)]
         addresses = [f"127.0.0.1:{listener.port}" for listener in listeners]
         with ThreadPoolExecutor(size) as pool:
             tasks = [pool.submit(Group, r, addresses, listeners[r], TOKEN, **options) for r in range(size)]
@@ -152,7 +152,7 @@ def test_what_cannot_be_added_is_refused():
 
 @pytest.mark.parametrize("size", [0, 3, 6])
 def test_the_size_is_a_power_of_two(size):
-    with Listener() as listener, pytest.raises(ValueError, match=f"a group has {size} addresses"):
+    with Listener("127.0.0.1") as listener, pytest.raises(ValueError, match=f"a group has {size} addresses"):
         Group(0, ["127.0.0.1:1"] * size, listener, TOKEN)
 
 
@@ -185,7 +185,7 @@ CHILD = """
 import sys
 import numpy as np
 from rather.spark.group import Group, Listener
-with Listener() as listener:
+with Listener("127.0.0.1") as listener:
     print(listener.port, flush=True)
     with Group(1, [sys.argv[1], f"127.0.0.1:{listener.port}"], listener, sys.argv[2]) as group:
         group.sum(np.ones(3))
@@ -195,7 +195,7 @@ with Listener() as listener:
 
 
 def test_a_killed_process_is_noticed():
-    with Listener() as listener:
+    with Listener("127.0.0.1") as listener:
         address = f"127.0.0.1:{listener.port}"
         command = [sys.executable, "-c", CHILD, address, TOKEN]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
@@ -253,7 +253,7 @@ def test_out_of_step_in_number():
 def test_strangers_are_turned_away(monkeypatch):
     """Who says nothing, something else, or has another token; the group still forms."""
     monkeypatch.setattr(module, "HELLO_SECONDS", 0.3)
-    with Listener() as first, Listener() as second, ExitStack() as stack:
+    with Listener("127.0.0.1") as first, Listener("127.0.0.1") as second, ExitStack() as stack:
         addresses = [f"127.0.0.1:{first.port}", f"127.0.0.1:{second.port}"]
         strangers = [socket.create_connection(("127.0.0.1", first.port), 5) for _ in range(3)]
         for stranger in strangers:
@@ -273,7 +273,7 @@ def test_strangers_are_turned_away(monkeypatch):
 def test_a_stranger_at_a_partners_address(monkeypatch):
     """An echo is not an answer."""
     monkeypatch.setattr(module, "PAUSE_SECONDS", 9)
-    with Listener() as own, socket.create_server(("127.0.0.1", 0)) as echo, ThreadPoolExecutor(1) as pool:
+    with Listener("127.0.0.1") as own, socket.create_server(("127.0.0.1", 0)) as echo, ThreadPoolExecutor(1) as pool:
         address = f"127.0.0.1:{echo.getsockname()[1]}"
         task = pool.submit(Group, 1, [address, "127.0.0.1:1"], own, TOKEN, connect_timeout=0.3)
         with echo.accept()[0] as connection:
@@ -284,7 +284,7 @@ def test_a_stranger_at_a_partners_address(monkeypatch):
 
 def test_a_missing_peer_is_named():
     """Whom we connect with, and who connects with us; within the time that is given."""
-    with Listener() as listener, Listener() as gone:
+    with Listener("127.0.0.1") as listener, Listener("127.0.0.1") as gone:
         address = f"127.0.0.1:{gone.port}"
         gone.close()
         began = time.monotonic()
@@ -297,24 +297,24 @@ def test_a_missing_peer_is_named():
 
 def test_partners_may_be_late():
     """Connecting is tried again until the other rank listens."""
-    with Listener() as second:
-        with Listener() as free:
+    with Listener("127.0.0.1") as second:
+        with Listener("127.0.0.1") as free:
             port = free.port
         addresses = [f"localhost:{port}", f"localhost:{second.port}"]
         with ThreadPoolExecutor(1) as pool:
             task = pool.submit(Group, 1, addresses, second, TOKEN)
             time.sleep(0.15)
-            first = Listener(range(port, port + 1))
+            first = Listener("127.0.0.1", range(port, port + 1))
             with first, Group(0, addresses, first, TOKEN) as group, task.result() as other:
                 assert sums([group, other], [np.ones(1), np.ones(1)])[1] == 2
 
 
 def test_ports():
     """The first free one of a range, or none."""
-    with Listener() as taken:
+    with Listener("127.0.0.1") as taken:
         with pytest.raises(GroupError, match=rf"cannot listen at a port of range\({taken.port}, .*in use"):
-            Listener(range(taken.port, taken.port + 1))
-        with Listener(range(taken.port, taken.port + 20)) as listener:
+            Listener("127.0.0.1", range(taken.port, taken.port + 1))
+        with Listener("127.0.0.1", range(taken.port, taken.port + 20)) as listener:
             assert taken.port < listener.port < taken.port + 20
     with pytest.raises(GroupError, match="it is empty"):
-        Listener(range(0))
+        Listener("127.0.0.1", range(0))
