@@ -117,6 +117,9 @@ def test_traffic(size):
         large = 2 * steps * HEADER.size + 640_000 * 2 * (size - 1) // size
         assert {group.sent for group in groups} == {steps * (80 + HEADER.size) + large}
         assert all(group.waited > 0 for group in groups)
+        before = groups[0].sent
+        sums(groups, [np.ones(JUST)] * size)  # the largest of the small
+        assert {group.sent for group in groups} == {before + steps * (SMALL + HEADER.size)}
 
 
 def test_bulk_waits_for_a_busy_partner():
@@ -265,6 +268,25 @@ def test_strangers_are_turned_away(monkeypatch):
             assert [stranger.recv(1) for stranger in strangers] == [b""] * 3
             with Group(1, addresses, second, TOKEN) as higher, lower.result() as group:
                 assert sums([group, higher], [np.ones(1), np.ones(1)])[0] == 2
+
+
+def test_a_hello_is_good_once():
+    """Whoever repeats another rank's hello is turned away, and does not take its place."""
+    with Listener("127.0.0.1") as listener, ExitStack() as stack:
+        meeting = Meeting(0, ["127.0.0.1:1"] * 4, TOKEN, 60.0)
+        guests = []
+        with ThreadPoolExecutor(1) as pool:
+            task = pool.submit(meeting.admit, {1, 2}, listener)
+            for peer, answer in ((1, meeting.hello(0, 1)), (1, b""), (2, meeting.hello(0, 2))):
+                guests.append(stack.enter_context(socket.create_connection(("127.0.0.1", listener.port), 60)))
+                guests[-1].sendall(meeting.hello(peer, 0))
+                assert guests[-1].recv(module.HELLO_SIZE) == answer
+            admitted = task.result()
+        assert {peer: one.getpeername() for peer, one in admitted.items()} == {
+            1: guests[0].getsockname(), 2: guests[2].getsockname(),
+        }  # fmt: skip
+        for one in admitted.values():
+            one.close()
 
 
 def test_a_stranger_at_a_partners_address():

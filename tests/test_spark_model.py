@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -410,12 +411,14 @@ linux = pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="the 
 def test_a_listener_listens_at_one_address(host):
     from rather.spark.group import Listener
 
+    if host == "::1":
+        try:
+            socket.create_server((host, 0), family=socket.AF_INET6).close()
+        except OSError:
+            pytest.skip("this machine has no IPv6")
     before = listening()
-    try:
-        with Listener(f"[{host}]" if ":" in host else host) as listener:
-            assert listening() - before == {(host, listener.port)}
-    except RuntimeError:
-        assert host == "::1"  # a machine without IPv6
+    with Listener(f"[{host}]" if ":" in host else host) as listener:
+        assert listening() - before == {(host, listener.port)}
     assert listening() == before
 
 
