@@ -52,6 +52,8 @@ def spark():
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # all is over before better code would pay
+        "spark.sql.codegen.wholeStage": "false",  # nor would the code that Spark generates
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
     for name, value in settings.items():
         builder = builder.config(name, value)

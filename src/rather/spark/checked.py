@@ -6,7 +6,6 @@ The sentence is a column, ``trouble``, so that whatever is computed of the rows 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -14,8 +13,8 @@ from pyspark.sql import types as T
 
 from ..data.frames import EXACT
 from ..errors import InputError
+from .columns import Column, column
 
-Column = Any
 IDS = ("user", "item")
 ID_TYPES, NUMBERS, ROUNDED = (T.StringType, T.IntegralType), T.NumericType, (T.LongType, T.DecimalType)
 SCORES = ("prediction", "winner", "loser", "score")  # compared in single precision, as by the local metrics
@@ -28,15 +27,12 @@ def read(frame: DataFrame, names: Mapping[str, str]) -> DataFrame:
     columns, troubles = [], []
     for role, name in names.items():
         what = f"the {role} (column {name!r})"
-        if name not in types:
-            present = ", ".join(map(repr, types)) or "none"
-            raise InputError(f"there is no column {name!r} (for the {role}); the columns are {present}")
+        raw = column(frame, name, role)
         wanted, need = (
             (ID_TYPES, "ids must be strings or integers") if role in IDS else (NUMBERS, "it must hold numbers")
         )
         if not isinstance(types[name], wanted):
             raise InputError(f"{what} holds values of type {types[name].simpleString()}; {need}: cast the column first")
-        raw = F.col("`" + name.replace("`", "``") + "`")
         if role in IDS:
             columns.append(raw.alias(role))
             troubles.append(F.when(F.col(role).isNull(), F.lit(f"{what} is missing in a row; drop such rows first")))

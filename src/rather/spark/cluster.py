@@ -46,6 +46,12 @@ def refuse_settings(spark: Any) -> None:
         )
 
 
+def bind_address(spark: Any) -> str | None:
+    """Return the address that the driver is set to bind to, where tasks run in it."""
+    here = spark.conf.get("spark.master", "").startswith("local")
+    return spark.conf.get("spark.driver.bindAddress", None) if here else None
+
+
 def slots(spark: Any, most: int, wanted: int | None = None) -> Slots:
     """How many of ``most`` tasks run at the same time, by trying; every one must be able to import rather.
 

@@ -199,6 +199,7 @@ class Fitting:
             self.params, self.kind, self.n_items, self.shards, self.slots.tasks, get("checkpointInterval"),
             token=secrets.token_hex(16), weighted=self.weighted, unseen=get("unseen"), per_user=get("perUser"),
             timeout=get("timeout"), ports=None if ports is None else (ports[0], ports[1] + 1),
+            bind=cluster.bind_address(self.spark),
         )  # fmt: skip
         return replace(plan, **more)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from pyspark.ml.evaluation import Evaluator
 from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable, DefaultParamsWriter
+from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -26,7 +26,9 @@ from ..errors import InputError, number, one_of
 from ..judging.mean import Mean
 from ..judging.metrics import LARGEST_RATING, _beside
 from ..native import core
-from .checked import IDS, Column, also, once_each, read, twice, value_of
+from .checked import IDS, also, once_each, read, twice, value_of
+from .columns import Column
+from .files import ParamsReader, ParamsWriter
 
 METRICS = ("ndcg", "pairwiseAccuracy")
 
@@ -60,6 +62,7 @@ def ndcg(
         A float, with ``standard_error`` and ``n_users``.
     """
     number("k", k, at_least=1, integer=True)
+    k = int(k)
     names = {"user": userCol, "item": itemCol, "rating": ratingCol, "prediction": predictionCol}
     advice = f", too large for a gain of 2^rating - 1; rescale the ratings to at most {LARGEST_RATING}"
     rows = also(read(scored, names), F.col("rating") > LARGEST_RATING, value_of("rating", names, advice))
@@ -113,6 +116,7 @@ def precision(
         A float, with ``standard_error`` and ``n_users``.
     """
     number("k", k, at_least=1, integer=True)
+    k = int(k)
     order = {"rank": rankCol} if scoreCol is None else {"score": scoreCol}
     names = {"user": userCol, "item": itemCol}
     shown, wanted = read(recommended, {**names, **order}), read(test, names)
@@ -181,6 +185,7 @@ def pairwise_accuracy(
     """
     if minGap is not None:
         number("minGap", minGap, at_least=0)
+        minGap = float(minGap)
     if winnerPredictionCol in scored.columns:
         if minGap is not None:
             raise InputError(NO_GAPS.replace("min_gap", "minGap"))
@@ -195,7 +200,7 @@ def pairwise_accuracy(
     users = users.select("user", "trouble", *(F.when(every > 0, F.col(c)).alias(c) for c in ("right", "wrong")))
     if perUser:
         return _each(users, userCol, accuracy=F.col("right") / every, comparisons=every)
-    return _mean(users, "there are no test comparisons to judge" + (f" with a gap of {minGap}" if minGap else ""))
+    return _mean(users, "there are no test comparisons to judge" + (f" with a gap of {minGap:g}" if minGap else ""))
 
 
 def _judged_votes(scored: DataFrame, names: Mapping[str, str]) -> DataFrame:
@@ -278,19 +283,7 @@ def _mean(users: DataFrame, nothing: str) -> Mean:
 # -- pyspark.ml -------------------------------------------------------------------------------------------------------
 
 
-class _Writer(DefaultParamsWriter):  # type: ignore[misc]
-    """Parameters to a file, over an earlier one where asked: pyspark's own writer cannot do that on Spark Connect."""
-
-    def _handleOverwrite(self, path: str) -> None:
-        pass
-
-    def saveImpl(self, path: str) -> None:
-        spark, mode = self.sparkSession, "overwrite" if self.shouldOverwrite else "error"
-        line = self._get_metadata_to_save(self.instance, spark)
-        spark.createDataFrame([(line,)], "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
-
-
-class RankingEvaluator(Evaluator, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]
+class RankingEvaluator(Evaluator, MLReadable, MLWritable):  # type: ignore[misc]
     """How well scored rows are ranked, for ``CrossValidator`` and ``TrainValidationSplit``; more is better.
 
     Rows without a score are refused: what a model has none for must be left out, as by coldStartStrategy="drop".
@@ -335,8 +328,12 @@ class RankingEvaluator(Evaluator, DefaultParamsReadable, DefaultParamsWritable):
         self._set(**{name: value for name, value in params.items() if value is not None})
         return self
 
-    def write(self) -> Any:
-        return _Writer(self)
+    def write(self) -> ParamsWriter:
+        return ParamsWriter(self)
+
+    @classmethod
+    def read(cls) -> ParamsReader:
+        return ParamsReader(cls)
 
     def isLargerBetter(self) -> bool:
         return True

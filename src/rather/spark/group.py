@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -46,23 +47,26 @@ class GroupError(RuntimeError):
 
 
 class Listener:
-    """A socket on all interfaces, at any free port or at the first free one of ``ports``."""
+    """A socket at one address of this machine, at any free port or at the first free one of ``ports``."""
 
-    def __init__(self, ports: range | None = None) -> None:
-        both = socket.has_dualstack_ipv6()
-        family = socket.AF_INET6 if both else socket.AF_INET
+    def __init__(self, host: str, ports: range | None = None) -> None:
+        asked = "any port" if ports is None else f"a port of {ports}"
         reason = "it is empty"
-        for port in (0,) if ports is None else ports:
+        try:
+            found = socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
+        except OSError as error:
+            found, reason = [], error.strerror or str(error)
+        for port, (family, *_, where) in product((0,) if ports is None else ports, found):
             try:
-                self.socket = socket.create_server(("", port), family=family, backlog=128, dualstack_ipv6=both)
+                self.socket = socket.create_server((where[0], port), family=family, backlog=128)
             except OSError as error:
                 reason = error.strerror or str(error)
             else:
                 self.socket.setblocking(False)
                 self.port: int = self.socket.getsockname()[1]
                 return
-        asked = "any port" if ports is None else f"a port of {ports}"
-        raise GroupError(f"cannot listen at {asked} of {socket.gethostname()}: {reason}")
+        remedy = "free a port, or set SPARK_LOCAL_IP on each machine to an address that it has"
+        raise GroupError(f"cannot listen at {asked} of {host}: {reason}; {remedy}")
 
     def close(self) -> None:
         self.socket.close()

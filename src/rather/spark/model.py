@@ -16,14 +16,13 @@ from ..models.altsvm import AltSVM as LocalAltSVM
 from ..models.factors import FEW
 from ..models.files import assembled
 from . import table
+from .columns import Column, column, quoted, unused
 from .files import ModelReader, ModelWriter
 from .lists import recommended
 from .local import about_local, frames_of, ids, item_tensors, user_tensors
 from .params import ColumnParams, FitParams
 from .plan import ITEM, USER
 from .table import Said
-
-Column = Any
 
 
 class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[misc]
@@ -106,48 +105,48 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
 
     def _with_scores(self, dataset: DataFrame, wanted: dict[str, str]) -> DataFrame:
         _refuse_twice(dataset, wanted)
-        rows = self._joined(dataset, wanted.values())
+        mark = unused([*dataset.columns, *wanted])
+        rows = self._joined(dataset, wanted.values(), mark)
         for n, name in enumerate(wanted):
-            rows = rows.withColumn(name, self._score(n))
-        rows = rows.select(*map(_quoted, dataset.columns), *map(_quoted, wanted))
+            rows = rows.withColumn(name, self._score(n, mark))
+        rows = rows.select(*map(quoted, dataset.columns), *map(quoted, wanted))
         if self._get("coldStartStrategy") == "drop":
             for name in wanted:
-                rows = rows.where(~F.isnan(name))
+                rows = rows.where(~F.isnan(quoted(name)))
         return rows
 
-    def _joined(self, dataset: DataFrame, items: Any) -> DataFrame:
-        """The rows with the vectors of their user and of their items: _u, _v0, _b0, _v1, ..."""
-        user = self._get("userCol")
-        if user not in dataset.columns:
-            raise InputError(
-                f"there is no column {user!r} (for the user); the columns are {', '.join(dataset.columns)}"
-            )
+    def _joined(self, dataset: DataFrame, items: Any, mark: str) -> DataFrame:
+        """Return the rows with the vectors of their user and of their items: u, v0, b0, v1, ..., each after a mark."""
         people = self._users.select(
-            F.col("id").alias("_id"), F.col("features").alias("_u"), F.col("met").alias("_met"),
-            F.col("reluctance").alias("_reluctance"),
+            F.col("id").alias(f"{mark}id"), F.col("features").alias(f"{mark}u"), F.col("met").alias(f"{mark}met"),
+            F.col("reluctance").alias(f"{mark}reluctance"),
         )  # fmt: skip
-        rows = dataset.join(people, F.col(_quoted(user)) == F.col("_id"), "left").drop("_id")
+        user = column(dataset, self._get("userCol"), "user")
+        rows = dataset.join(people, user == F.col(f"{mark}id"), "left").drop(f"{mark}id")
         for n, item in enumerate(items):
             of = self._items.select(
-                F.col("id").alias("_id"), F.col("features").alias(f"_v{n}"), F.col("bias").alias(f"_b{n}"),
-                F.col("code").alias(f"_c{n}"),
+                F.col("id").alias(f"{mark}id"), F.col("features").alias(f"{mark}v{n}"),
+                F.col("bias").alias(f"{mark}b{n}"), F.col("code").alias(f"{mark}c{n}"),
             )  # fmt: skip
-            rows = rows.join(of, F.col(_quoted(item)) == F.col("_id"), "left").drop("_id")
+            rows = rows.join(of, column(dataset, item, "item") == F.col(f"{mark}id"), "left").drop(f"{mark}id")
         return rows
 
-    def _score(self, n: int) -> Column:
-        """Of the n-th items; NaN where user or item are unknown, or everybody's score where that is asked for."""
-        products = F.zip_with("_u", f"_v{n}", lambda x, y: x.cast("double") * y.cast("double"))
+    def _score(self, n: int, mark: str) -> Column:
+        """Return the scores of the n-th items.
+
+        An unknown user or item gives NaN, or everybody's score where that is asked for.
+        """
+        products = F.zip_with(f"{mark}u", f"{mark}v{n}", lambda x, y: x.cast("double") * y.cast("double"))
         personal = F.aggregate(products, F.lit(0.0), lambda a, x: a + x)
-        score = personal + F.col(f"_b{n}").cast("double")
+        score = personal + F.col(f"{mark}b{n}").cast("double")
         if self._get("coldStartStrategy") == "everyone":
-            score = F.coalesce(score, self._everyone(n), F.lit(0.0))
+            score = F.coalesce(score, self._everyone(n, mark), F.lit(0.0))
         return F.coalesce(score, F.lit(float("nan"))).cast("float")
 
-    def _everyone(self, n: int) -> Column:
+    def _everyone(self, n: int, mark: str) -> Column:
         typical = F.array(*(F.lit(x) for x in self._typical()))
-        products = F.zip_with(typical, f"_v{n}", lambda x, y: x * y.cast("double"))
-        return F.aggregate(products, F.lit(0.0), lambda a, x: a + x) + F.col(f"_b{n}").cast("double")
+        products = F.zip_with(typical, f"{mark}v{n}", lambda x, y: x * y.cast("double"))
+        return F.aggregate(products, F.lit(0.0), lambda a, x: a + x) + F.col(f"{mark}b{n}").cast("double")
 
     def _typical(self) -> list[float]:
         """The mean of the users' vectors, users counting n / (n + 5), n the items that they met: one job."""
@@ -163,25 +162,26 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
                 "this model does not know how sure to be: model = estimator.calibrate(model, dataset) finds it, from "
                 "the data it was fitted to"
             )
-        _refuse_twice(dataset, [self._get("probabilityCol")])
-        rows = self._joined(dataset, (self._get("leftCol"), self._get("rightCol")))
-        met, name = F.when(F.col("_met").isNull(), 0).otherwise(F.size("_met")), self._get("probabilityCol")
-        unmet = sum(
-            (F.when(F.array_contains("_met", F.col(f"_c{n}")), 0.0).otherwise(1.0) for n in range(2)), F.lit(0.0)
-        )
+        name = self._get("probabilityCol")
+        _refuse_twice(dataset, [name])
+        mark = unused([*dataset.columns, name])
+        rows = self._joined(dataset, (self._get("leftCol"), self._get("rightCol")), mark)
+        met = F.when(F.col(f"{mark}met").isNull(), 0).otherwise(F.size(f"{mark}met"))
+        seen = [F.array_contains(f"{mark}met", F.col(f"{mark}c{n}")) for n in range(2)]
+        unmet = sum((F.when(one, 0.0).otherwise(1.0) for one in seen), F.lit(0.0))
         known = (1.0 + met) / (1.0 + found["typical"])
         slope = found["slope"] * F.pow(known, F.lit(found["answers"])) * F.exp(found["unmet"] * unmet)
-        x = slope * (self._score(0).cast("double") - self._score(1).cast("double"))
+        x = slope * (self._score(0, mark).cast("double") - self._score(1, mark).cast("double"))
         if not found["tie"]:
             rows = rows.withColumn(name, _sigmoid(x).cast("float"))
         else:
-            reluctance = found["tie"] * F.coalesce(F.col("_reluctance").cast("double"), F.lit(1.0))
+            reluctance = found["tie"] * F.coalesce(F.col(f"{mark}reluctance").cast("double"), F.lit(1.0))
             won, lost = _sigmoid(x - reluctance), _sigmoid(-x - reluctance)
             three = {"left": won, "tie": F.greatest(1.0 - won - lost, F.lit(0.0)), "right": lost}
             rows = rows.withColumn(name, F.struct(*(value.cast("float").alias(key) for key, value in three.items())))
-        rows = rows.select(*map(_quoted, dataset.columns), _quoted(name))
+        rows = rows.select(*map(quoted, dataset.columns), quoted(name))
         if self._get("coldStartStrategy") == "drop":
-            rows = rows.where(~F.isnan(f"{name}.left" if found["tie"] else name))
+            rows = rows.where(~F.isnan(quoted(name) + ".left" * bool(found["tie"])))
         return rows
 
     # -- lists --------------------------------------------------------------------------------------------------------
@@ -200,19 +200,18 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
         self, dataset: DataFrame, numItems: int, exclude: str | DataFrame | None = None, by: str = "interest"
     ) -> DataFrame:
         """The same for the users in a column of a DataFrame; those that the fit did not see get no list."""
-        wanted = dataset.select(F.col(_quoted(self._get("userCol"))).alias("id")).distinct()
+        wanted = dataset.select(column(dataset, self._get("userCol"), "user").alias("id")).distinct()
         return self._recommended(self._users.join(wanted, "id", "left_semi"), numItems, exclude, by)
 
     def _recommended(self, users: DataFrame, k: int, exclude: Any, by: str) -> DataFrame:
         number("numItems", k, at_least=1, integer=True)
-        if isinstance(exclude, DataFrame) or (exclude is not None and not isinstance(exclude, str)):
-            codes = self._items.select("code", F.col("id").alias("_item"))
-            gone = exclude.select(
-                F.col(_quoted(self._get("userCol"))).alias("id"), F.col(_quoted(self._get("itemCol"))).alias("_item")
-            )
-            gone = gone.join(codes, "_item").groupBy("id").agg(F.collect_set("code").alias("gone"))
+        if isinstance(exclude, type(users)):
+            codes = self._items.select("code", F.col("id").alias("item"))
+            columns = (column(exclude, self._get(f"{role}Col"), role) for role in ("user", "item"))
+            gone = exclude.select(*(each.alias(name) for each, name in zip(columns, ("id", "item"), strict=True)))
+            gone = gone.join(codes, "item").groupBy("id").agg(F.collect_set("code").alias("gone"))
             users = users.join(gone, "id", "left")
-        elif exclude not in (None, "seen"):
+        elif not (exclude is None or (isinstance(exclude, str) and exclude == "seen")):
             raise InputError(f"exclude is {exclude!r}; it must be 'seen', a DataFrame of user and item, or None")
         names = self._get("userCol"), self._get("itemCol")
         return recommended(users, self._items, self._about, k, exclude == "seen", by, names)
@@ -251,17 +250,14 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
 
 
 def _refuse_twice(dataset: DataFrame, wanted: Any) -> None:
+    present = {name.lower(): name for name in dataset.columns}  # Spark ignores case by default
     for name in wanted:
-        if name in dataset.columns:
-            raise InputError(f"the table has a column {name!r} already, which is to be added; drop or rename it")
+        if name.lower() in present:
+            raise InputError(f"the table has a column {present[name.lower()]!r}, where {name!r} is added; rename it")
 
 
 def _sigmoid(x: Column) -> Column:
     return 1.0 / (1.0 + F.exp(-x))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _collected(frame: DataFrame, order: str) -> pa.Table:

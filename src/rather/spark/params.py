@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from pyspark.ml.param import Param, Params, TypeConverters
 
 from ..errors import InputError, one_of
@@ -13,8 +14,19 @@ NONE = Params._dummy()
 UNKNOWN = ("nan", "drop", "everyone")
 
 
-def _param(name: str, doc: str, kind: Any = TypeConverters.identity) -> Any:
-    return Param(NONE, name, doc, typeConverter=kind)
+def to_reg(value: Any) -> Any:
+    """Convert a ridge, which is a word or a number."""
+    return (TypeConverters.toString if isinstance(value, str) else TypeConverters.toFloat)(value)
+
+
+def to_bias(value: Any) -> Any:
+    """Convert the ridge of the biases, or whether there are any."""
+    return (TypeConverters.toBoolean if isinstance(value, bool) else TypeConverters.toFloat)(value)
+
+
+def _param(name: str, doc: str, kind: Any) -> Any:
+    """Return a parameter that pyspark converts; it knows float64 and int64 of numpy's numbers, and this knows all."""
+    return Param(NONE, name, doc, typeConverter=lambda x: kind(x.item() if isinstance(x, np.generic) else x))
 
 
 class ColumnParams(Params):  # type: ignore[misc]
@@ -69,9 +81,9 @@ class FitParams(ColumnParams):
         "length of the vectors (not set: 64, of clicks 100, of votes less where that does better)",
         TypeConverters.toInt,
     )
-    regParam = _param("regParam", "the ridge: a number, or 'cv'; not set: a rule, for votes 'cv'")
+    regParam = _param("regParam", "the ridge: a number, or 'cv'; not set: a rule, for votes 'cv'", to_reg)
     loss = _param("loss", "squared_hinge, hinge or logistic", TypeConverters.toString)
-    bias = _param("bias", "whether items have a bias; a number is its ridge")
+    bias = _param("bias", "whether items have a bias; a number is its ridge", to_bias)
     itemPower = _param("itemPower", "how an item's ridge grows with the users who compared it", TypeConverters.toFloat)
     userPower = _param("userPower", "how a user's ridge grows with their items", TypeConverters.toFloat)
     balance = _param("balance", "a user's N comparisons weigh N^-balance", TypeConverters.toFloat)
@@ -132,11 +144,13 @@ class FitParams(ColumnParams):
         if shards is not None and tasks is not None and tasks > shards:
             raise InputError(f"numTasks is {tasks}, but there are only {shards} shards (numShards) to share")
         for name, least in (("checkpointInterval", 1), ("maxRetries", 0), ("timeout", 1)):
-            if self._get(name) < least:
+            if not self._get(name) >= least:
                 raise InputError(f"{name} is {self._get(name)}; it must be at least {least}")
         if (ports := self._get("ports")) is not None and not (len(ports) == 2 and 0 < ports[0] <= ports[1] < 2**16):
             raise InputError(f"ports is {ports}; it must be the first and the last port, from 1 to 65535")
-        if self._get("source") != "clicks" and (self._get("unseen") or self._get("perUser")):
-            raise InputError("unseen and perUser are for clicks")
+        source = self._get("source")
+        for name, kind in (("weightCol", "votes"), ("tieCol", "votes"), ("unseen", "clicks"), ("perUser", "clicks")):
+            if source != kind and (value := self._get(name)) is not None:
+                raise InputError(f"{name} is {value!r}, but it is for {kind} and source is {source!r}; leave it out")
         if self._get("unseen") is not None and self._get("perUser") is not None:
             raise InputError("give unseen or perUser, not both: they are two ways to draw")

@@ -30,6 +30,7 @@ class Plan:
     per_user: int | None = None
     timeout: float = 300.0
     ports: tuple[int, int] | None = None
+    bind: str | None = None  # where tasks listen, if the driver knows it
     begun: dict[str, Any] = field(default_factory=dict)  # what the job before said about its end
     version: str = __version__
 

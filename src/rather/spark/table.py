@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ..errors import InputError
+from .columns import column
 from .plan import ITEM, SAID, USER, in_schema
 
 ROLES = {"votes": ("user", "winner", "loser"), "ratings": ("user", "item", "rating"), "clicks": ("user", "item")}
@@ -32,25 +33,23 @@ def columns_of(frame: DataFrame, kind: str, names: dict[str, str]) -> tuple[Data
     types = {field.name: field.dataType for field in frame.schema.fields}
     made, given = [], {}
     for role, name in names.items():
-        if name not in types:
-            present = ", ".join(map(repr, types)) or "none"
-            hint = "; of ratings or clicks say source='ratings' or 'clicks'" if role in ("winner", "loser") else ""
-            raise InputError(f"there is no column {name!r} (for the {role}); the columns are {present}{hint}")
-        its_type, column = types[name], F.col("`" + name.replace("`", "``") + "`")
+        hint = "; ratings and clicks need source='ratings' or 'clicks'" if role in ("winner", "loser") else ""
+        said = column(frame, name, role, hint)
+        its_type = types[name]
         what = f"the {role} (column {name!r}) holds values of type {its_type.simpleString()}"
         if role in NUMBERS:
             if not isinstance(its_type, T.NumericType):
                 raise InputError(f"{what}; it must hold numbers: cast the column first")
-            made.append(column.cast("double").alias("x"))
+            made.append(said.cast("double").alias("x"))
         elif role == "tie":
             if not isinstance(its_type, T.BooleanType):
                 raise InputError(f"{what}; it must be true where the two tied: cast the column to boolean first")
-            made.append(F.coalesce(column, F.lit(False)).alias(role))
+            made.append(F.coalesce(said, F.lit(False)).alias(role))
         else:
             if not isinstance(its_type, (T.StringType, T.IntegralType, *AS_TEXT)):
                 raise InputError(f"{what}; ids must be strings or integers: cast the column first")
             given[role] = its_type.simpleString()
-            made.append(column.cast(id_type(its_type)).alias(role))
+            made.append(said.cast(id_type(its_type)).alias(role))
     if kind == "votes" and given["winner"] != given["loser"]:
         raise InputError(
             f"the winner is of type {given['winner']} and the loser of type {given['loser']}; cast them to one type"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -62,9 +63,9 @@ def work(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 def _joined(plan: Plan, task: Any, rank: int) -> Group:
     """The group of all tasks, once all are there and alike."""
-    with Listener(None if plan.ports is None else range(*plan.ports)) as listener:
-        host = task.getTaskInfos()[rank].address.rsplit(":", 1)[0]
-        me = {"at": f"{host}:{listener.port}", "simd": simd, "version": __version__}
+    here, told = addresses(task.getTaskInfos()[rank].address.rsplit(":", 1)[0], plan.bind)
+    with Listener(here, None if plan.ports is None else range(*plan.ports)) as listener:
+        me = {"at": f"{told}:{listener.port}", "simd": simd, "version": __version__}
         all_of_us = [json.loads(text) for text in task.allGather(json.dumps(me))]
         for name, sentence in (
             ("version", "the executors have different versions of rather ({}); install the same one everywhere"),
@@ -75,6 +76,15 @@ def _joined(plan: Plan, task: Any, rank: int) -> Group:
             if len(found) > 1:
                 raise InputError(sentence.format(", ".join(found)))
         return Group(rank, [other["at"] for other in all_of_us], listener, plan.token, plan.timeout)
+
+
+def addresses(host: str, bind: str | None) -> tuple[str, str]:
+    """Return the address that Spark binds to here, to listen on, and the one by which other tasks reach it.
+
+    ``host`` is this machine as the driver sees it, and ``bind`` what the driver is set to bind to, if tasks run there.
+    """
+    here = bind or os.environ.get("SPARK_LOCAL_IP") or host
+    return here, host if here in ("0.0.0.0", "::") else here
 
 
 def _agreed(group: Group, read: Any) -> Any:
