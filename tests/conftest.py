@@ -2,9 +2,14 @@
 
 import os
 import shutil
+import signal
 import sys
 import warnings
 from pathlib import Path
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # one of several processes; numpy's threads are counted as it is imported
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 import numpy as np
 import pytest
@@ -21,6 +26,14 @@ def pytest_terminal_summary(terminalreporter):
         counts = [sum(len(terminalreporter.stats.get(kind, ())) for kind in several) for several in kinds]
         with Path(file).open("a") as f:
             print(*counts, file=f)
+
+
+@pytest.fixture
+def interruptible():
+    """Let SIGINT interrupt this test and the processes that it starts; nohup and shells' background jobs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")
