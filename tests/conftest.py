@@ -19,9 +19,10 @@ sys.path[:0] = [str(Path(__file__).parent), str(PAPER)]
 collect_ignore = [] if PAPER.is_dir() else ["test_reproduced.py", "test_instruments.py", "test_ci.py"]  # of a checkout
 
 
-def pytest_terminal_summary(terminalreporter):
-    """Add the counts of this run to the file $RATHER_COUNTS (scripts/part)."""
-    if file := os.environ.get("RATHER_COUNTS"):
+def pytest_terminal_summary(terminalreporter, config):
+    """Add the counts of this run to the file $RATHER_COUNTS (scripts/part); a worker of pytest-xdist adds nothing."""
+    file = os.environ.get("RATHER_COUNTS")
+    if file and not hasattr(config, "workerinput"):
         kinds = (("passed", "xpassed"), ("failed", "error"), ("skipped", "xfailed"))
         counts = [sum(len(terminalreporter.stats.get(kind, ())) for kind in several) for several in kinds]
         with Path(file).open("a") as f:
@@ -86,7 +87,7 @@ def _files(folder):
     user, item = (axis.ravel() for axis in np.meshgrid(np.arange(12), np.arange(8), indexing="ij"))
     rating = rng.integers(1, 6, len(user))
     keep = rng.random(len(user)) < 0.7
-    votes = rather.simulate(n_users=40, n_items=15, per_user=20).comparisons.to_frame("dict")
+    votes = rather.simulate(n_users=80, n_items=15, per_user=10).comparisons.to_frame("dict")
     odd = np.arange(len(votes["user"])) % 2 == 1
     tables = {
         "votes": votes,
