@@ -87,8 +87,9 @@ def _files(folder):
     user, item = (axis.ravel() for axis in np.meshgrid(np.arange(12), np.arange(8), indexing="ij"))
     rating = rng.integers(1, 6, len(user))
     keep = rng.random(len(user)) < 0.7
-    votes = rather.simulate(n_users=80, n_items=15, per_user=10).comparisons.to_frame("dict")
+    votes = rather.simulate(n_users=60, n_items=15, per_user=8).comparisons.to_frame("dict")
     odd = np.arange(len(votes["user"])) % 2 == 1
+    order = np.argsort(((-1.0) ** user * item + rng.normal(scale=2, size=len(user))).reshape(12, 8), axis=1)
     tables = {
         "votes": votes,
         "arena": {
@@ -98,13 +99,21 @@ def _files(folder):
             "outcome": np.where(rng.random(len(odd)) < 0.2, "tie", np.where(odd, "left", "right")),
         },
         "ratings": {"user": user[keep], "item": item[keep], "rating": rating[keep]},
-        "rankings": {"user": user, "item": item, "rank": np.argsort(rng.random((12, 8)), axis=1).ravel()},
+        "rankings": {"user": user, "item": item, "rank": order.ravel()},
         "menus": {"user": user, "menu": user, "item": item, "chosen": (item == user % 8).astype(int)},
         "clicks": {"user": user[rating > 3], "item": item[rating > 3]},
     }
     for name, table in tables.items():
         table_files.write_table(folder / f"{name}.csv", table)
     return {name: folder / f"{name}.csv" for name in tables}
+
+
+@pytest.fixture(scope="module")
+def brief_search():
+    """Search only briefly for the scales of the posterior, which is most of the time of a fit on the command line."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rather.models.crowd.TRIES", 8)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -229,7 +229,14 @@ def test_checkpoint_of_a_choice_does_not_search_again(world, rank, reg, tmp_path
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(("per_user", "at_least"), [(20, 0.7755), (50, 0.8), (100, 0.81)])
+@pytest.mark.parametrize(
+    ("per_user", "at_least"),
+    [
+        (20, 0.7755),
+        pytest.param(50, 0.8, marks=pytest.mark.thorough),
+        pytest.param(100, 0.81, marks=pytest.mark.thorough),
+    ],
+)
 def test_movielens_1m(data, per_user, at_least):
     """The paper's protocol on MovieLens 1M, default parameters, rank 100: NDCG@10 over split seeds 0 to 4."""
     import pyarrow.parquet

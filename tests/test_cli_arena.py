@@ -8,6 +8,8 @@ from rather import simulate
 from rather.data.table_files import write_table
 from shell import complaint, document, run
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):

@@ -18,6 +18,8 @@ from rather.data.table_files import read_file
 from rather.models.sure import Sure
 from shell import complaint, document, run
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 
 @pytest.fixture(scope="module")
 def votes(tmp_path_factory):
