@@ -18,8 +18,8 @@ def _agg():
 
 @pytest.fixture(scope="module")
 def halves():
-    """Votes of 120 people about 12 items with names, and a fifth of them put aside."""
-    votes = rather.simulate(120, 12, rank=2, per_user=12, seed=1).comparisons.to_frame("dict")
+    """Votes of 60 people about 12 items with names, and a fifth of them put aside."""
+    votes = rather.simulate(60, 12, rank=2, per_user=25, seed=1).comparisons.to_frame("dict")
     votes["user"] = [user.replace("user ", "u") for user in votes["user"]]
     return Comparisons.from_frame(votes).split(0.2)
 
