@@ -41,10 +41,14 @@ COMMANDS = sorted(
     {(path, ()) for path in SCRIPTS}
     | {(path, tuple(shlex.split(rest))) for _, path, rest in CITED if path in SCRIPTS and "[" not in rest}
 )
-COMMANDS = [
-    pytest.param(command, marks=[pytest.mark.thorough] if command[1] or command[0].stem in LONG else [])
-    for command in COMMANDS
-]
+
+
+def when(path, arguments):
+    """The marks of a command: with arguments it runs in make nightly, and if it is long in make test-all."""
+    return [pytest.mark.nightly] if arguments else [pytest.mark.thorough] if path.stem in LONG else []
+
+
+COMMANDS = [pytest.param(command, marks=when(*command)) for command in COMMANDS]
 USAGES = sorted({(path, rest) for _, path, rest in CITED if path in SCRIPTS and "[" in rest})
 
 
