@@ -8,9 +8,12 @@ PART := bash scripts/part
 INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -q --no-compile --no-build-isolation -C build-dir=build/native \
 	-C cmake.define.RATHER_NATIVE=ON
 
-TESTS := lint python clang old-versions spark spark-3.5 browser durable postgres schemathesis fuzz
+PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
-.PHONY: demo serve test test-all $(TESTS:%=test-%) fuzz lint format bench paper sanitize clean
+TESTS := lint python clang thorough old-versions spark spark-3.5 browser durable postgres schemathesis fuzz
+NIGHTLY := tests spark sanitize fuzz baseline avx2 avx512
+
+.PHONY: demo serve test test-all $(TESTS:%=test-%) nightly $(NIGHTLY:%=nightly-%) fuzz lint format bench paper sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## This list
@@ -22,16 +25,19 @@ demo: $(VENV)/installed ## Set up, then run the demonstration
 serve: $(VENV)/installed-serve ## Set up, then ask people on a page: http://127.0.0.1:8000/
 	$(BIN)/rather serve
 
-test: test-lint test-python ## Set up, then lint and run all tests
+test: test-lint test-python ## Set up, then lint and run the tests
 
 test-lint: $(VENV)/installed-dev
 	$(PART) -1 lint $(MAKE) --no-print-directory lint
 
 test-python: $(VENV)/installed-dev
-	$(PART) python $(BIN)/python -m pytest
+	$(PART) python $(BIN)/python -m pytest $(PARALLEL)
 
-test-all: test-clang test-old-versions test-spark test-spark-3.5 test-browser test-durable test-postgres test-schemathesis test-fuzz
-test-all: ## What takes more than a Python user needs: Clang, old scikit-learn and numpy, Spark, a browser, PostgreSQL, a server killed and prodded, and a minute of fuzzing; make -k test-all goes on after a failure
+test-all: test-thorough test-clang test-old-versions test-spark test-spark-3.5 test-browser test-durable test-postgres test-schemathesis test-fuzz
+test-all: ## What takes more than a Python user needs: the longer tests, Clang, old scikit-learn and numpy, Spark, a browser, PostgreSQL, a server killed and prodded, and a minute of fuzzing; make -k test-all goes on after a failure
+
+test-thorough: $(VENV)/installed-dev
+	$(PART) thorough $(BIN)/python -m pytest $(PARALLEL) -m thorough
 
 test-clang test-old-versions test-spark test-browser test-durable test-postgres: test-%: $(VENV)/installed-dev
 	$(PART) $* bash scripts/$* $(VENV)
@@ -44,6 +50,23 @@ test-schemathesis: $(VENV)/installed-dev
 
 test-fuzz: $(VENV)/installed-dev
 	$(PART) -1 fuzz $(BIN)/python -m fuzz files frames fits kills --scale 0.005
+
+nightly: $(NIGHTLY:%=nightly-%) ## What takes long: the tests marked nightly, Spark's too, the sanitizers, an hour of fuzzing, all tests with each instruction set
+
+nightly-tests: $(VENV)/installed-dev
+	$(PART) nightly $(BIN)/python -m pytest $(PARALLEL) -m nightly
+
+nightly-spark: $(VENV)/installed-dev
+	$(PART) nightly-spark bash scripts/spark $(VENV) newest -m nightly tests/test_spark_*.py
+
+nightly-sanitize: $(VENV)/installed-dev
+	PYTHON=$(BIN)/python $(PART) sanitize bash scripts/sanitize
+
+nightly-fuzz: $(VENV)/installed-dev
+	$(PART) -1 nightly-fuzz $(BIN)/python -m fuzz --scale 0.1 --seed $(shell date +%Y%m%d)
+
+nightly-baseline nightly-avx2 nightly-avx512: nightly-%: $(VENV)/installed-dev
+	$(PART) $* bash scripts/simd $(VENV) $* $(PARALLEL)
 
 lint: $(VENV)/installed-dev ## ruff, mypy and clang-format
 	$(BIN)/ruff check .

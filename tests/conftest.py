@@ -2,9 +2,14 @@
 
 import os
 import shutil
+import signal
 import sys
 import warnings
 from pathlib import Path
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # one of several processes; numpy's threads are counted as it is imported
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 import numpy as np
 import pytest
@@ -14,13 +19,22 @@ sys.path[:0] = [str(Path(__file__).parent), str(PAPER)]
 collect_ignore = [] if PAPER.is_dir() else ["test_reproduced.py", "test_instruments.py", "test_ci.py"]  # of a checkout
 
 
-def pytest_terminal_summary(terminalreporter):
-    """Add the counts of this run to the file $RATHER_COUNTS (scripts/part)."""
-    if file := os.environ.get("RATHER_COUNTS"):
+def pytest_terminal_summary(terminalreporter, config):
+    """Add the counts of this run to the file $RATHER_COUNTS (scripts/part); a worker of pytest-xdist adds nothing."""
+    file = os.environ.get("RATHER_COUNTS")
+    if file and not hasattr(config, "workerinput"):
         kinds = (("passed", "xpassed"), ("failed", "error"), ("skipped", "xfailed"))
         counts = [sum(len(terminalreporter.stats.get(kind, ())) for kind in several) for several in kinds]
         with Path(file).open("a") as f:
             print(*counts, file=f)
+
+
+@pytest.fixture
+def interruptible():
+    """Let SIGINT interrupt this test and the processes that it starts; nohup and shells' background jobs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")
@@ -75,8 +89,9 @@ def _files(folder):
     user, item = (axis.ravel() for axis in np.meshgrid(np.arange(12), np.arange(8), indexing="ij"))
     rating = rng.integers(1, 6, len(user))
     keep = rng.random(len(user)) < 0.7
-    votes = rather.simulate(n_users=40, n_items=15, per_user=20).comparisons.to_frame("dict")
+    votes = rather.simulate(n_users=60, n_items=15, per_user=8).comparisons.to_frame("dict")
     odd = np.arange(len(votes["user"])) % 2 == 1
+    order = np.argsort(((-1.0) ** user * item + rng.normal(scale=2, size=len(user))).reshape(12, 8), axis=1)
     tables = {
         "votes": votes,
         "arena": {
@@ -86,13 +101,21 @@ def _files(folder):
             "outcome": np.where(rng.random(len(odd)) < 0.2, "tie", np.where(odd, "left", "right")),
         },
         "ratings": {"user": user[keep], "item": item[keep], "rating": rating[keep]},
-        "rankings": {"user": user, "item": item, "rank": np.argsort(rng.random((12, 8)), axis=1).ravel()},
+        "rankings": {"user": user, "item": item, "rank": order.ravel()},
         "menus": {"user": user, "menu": user, "item": item, "chosen": (item == user % 8).astype(int)},
         "clicks": {"user": user[rating > 3], "item": item[rating > 3]},
     }
     for name, table in tables.items():
         table_files.write_table(folder / f"{name}.csv", table)
     return {name: folder / f"{name}.csv" for name in tables}
+
+
+@pytest.fixture(scope="module")
+def brief_search():
+    """Search only briefly for the scales of the posterior, which is most of the time of a fit on the command line."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rather.models.crowd.TRIES", 8)
+        yield
 
 
 @pytest.fixture(scope="module")

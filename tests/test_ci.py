@@ -43,10 +43,10 @@ def finish(project, test_all, test):
     return finish_makefile(project, "\n".join(lines) + "\n")
 
 
-def finish_makefile(project, makefile):
+def finish_makefile(project, makefile, *targets):
     (project / "Makefile").write_text(makefile)
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("RATHER_", "PYTEST_", "MAKE", "MFLAGS"))}
-    done = subprocess.run(["bash", ".ci/run"], cwd=project, env=kept, capture_output=True, text=True)
+    done = subprocess.run(["bash", ".ci/run", *targets], cwd=project, env=kept, capture_output=True, text=True)
     return done.returncode, done.stdout.splitlines()[-1]
 
 
@@ -63,6 +63,13 @@ def test_counts_are_added_up(project):
     assert finish(project, [good, bad], [bad, good]) == (1, "14 passed, 2 failed, 2 skipped")
 
 
+def test_other_targets_can_be_named(project):
+    """A target that is named runs instead of the usual ones, and fails as they do."""
+    makefile = "test test-all:\n\tfalse\nnightly:\n\tbash scripts/part -1 long {}\n"
+    assert finish_makefile(project, makefile.format("true"), "nightly") == (0, "1 passed, 0 failed, 0 skipped")
+    assert finish_makefile(project, makefile.format("false"), "nightly") == (1, "0 passed, 1 failed, 0 skipped")
+
+
 def test_parts_without_counts(project):
     """A part that fails without a failed test, that is skipped, or in which no test was counted is not lost."""
     good = counted(5, 0, 1, 0)
@@ -73,10 +80,13 @@ def test_parts_without_counts(project):
     assert finish_makefile(project, "test test-all: nowhere\n") == (1, "0 passed, 1 failed, 0 skipped")
 
 
-def test_pytest_counts_itself(project):
-    """The counts are those of pytest's closing line, with errors among the failures."""
+@pytest.mark.parametrize("options", ["-p no:xdist", "-n 2"])
+def test_pytest_counts_itself(project, options):
+    """The counts are those of pytest's closing line, with errors among the failures, in however many processes."""
+    if options == "-n 2":
+        pytest.importorskip("xdist")
     (project / "tests").mkdir()
     shutil.copy(ROOT / "tests" / "conftest.py", project / "tests")
     (project / "tests" / "test_it.py").write_text(TESTS)
-    run = f"{sys.executable} -m pytest -c /dev/null --rootdir=tests -p no:cacheprovider tests"
+    run = f"{sys.executable} -m pytest -c /dev/null --rootdir=tests -p no:cacheprovider {options} tests"
     assert finish(project, [run], []) == (1, "3 passed, 2 failed, 1 skipped")

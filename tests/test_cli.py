@@ -22,6 +22,8 @@ from rather.data.table_files import read_file
 from rather.models import altsvm, tuning
 from shell import document, run
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 COMMANDS = (
     "demo", "fit", "split", "evaluate", "rank", "recommend", "probability", "simulate", "data", "paper", "doctor",
 )  # fmt: skip

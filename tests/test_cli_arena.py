@@ -8,11 +8,13 @@ from rather import simulate
 from rather.data.table_files import write_table
 from shell import complaint, document, run
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
     """A log whose judges are swayed by side and by length."""
-    world = simulate(60, 10, rank=1, per_user=40, side=0.8, covariates={"length": 0.6}, ties=0.4, seed=0)
+    world = simulate(150, 10, rank=1, per_user=8, side=0.8, covariates={"length": 0.6}, ties=0.4, seed=0)
     frame = world.comparisons.to_frame("dict")
     first = np.asarray(frame["side"], bool)
     length = np.where(first, frame["length"], -frame["length"])
@@ -35,7 +37,7 @@ def model(log):
     told = document("fit", log, "--out", path, "--covariate", "length=len_a,len_b", "--updatable")
     assert (told["format"], told["guessed"]) == ("arena", True)
     assert told["columns"]["outcome"] == "winner" and told["columns"]["left"] == "model_a"
-    assert told["counted"].startswith("2,400 votes (") and told["covariates"] == ["length"]
+    assert told["counted"].startswith("1,200 votes (") and told["covariates"] == ["length"]
     return path
 
 
@@ -61,7 +63,7 @@ def test_probability_of_three_outcomes(model):
 
 def test_updates_know_them(model, log, tmp_path):
     told = document("update", model, log, "--covariate", "length=len_a,len_b", "--out", tmp_path / "m")
-    assert told["counted"].startswith("4,800 votes")
+    assert told["counted"].startswith("2,400 votes")
     assert [row["effect"] for row in document("effects", tmp_path / "m")["effects"]] == ["side", "length", "tie"]
 
 
@@ -75,7 +77,7 @@ def test_newcomers_who_tie(model, tmp_path):
 def test_options_of_the_fit(log, tmp_path):
     document("fit", log, "--out", tmp_path / "m", "--ties", "half", "--trust", "--rank", 1, "--reg", 5)
     made = rather.load(tmp_path / "m")
-    assert (made.ties, made.trust) == ("half", True) and made.trust_.shape == (60,)
+    assert (made.ties, made.trust) == ("half", True) and made.trust_.shape == (150,)
     assert len(document("probability", tmp_path / "m", "user 3", "item 1", "item 2").keys() & {"tie", "reverse"}) == 0
 
 

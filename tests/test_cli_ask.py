@@ -18,10 +18,12 @@ from rather.data.table_files import read_file
 from rather.models.sure import Sure
 from shell import complaint, document, run
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 
 @pytest.fixture(scope="module")
 def votes(tmp_path_factory):
-    world = rather.simulate(n_users=50, n_items=12, rank=2, per_user=20)
+    world = rather.simulate(n_users=100, n_items=12, rank=2, per_user=10)
     path = tmp_path_factory.mktemp("ask") / "votes.csv"
     table_files.write_table(path, world.comparisons.to_frame("dict"))
     return path

@@ -12,6 +12,8 @@ from rather.data import table_files
 from rather.data.table_files import read_file
 from shell import complaint, document, run
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 GENRES = ("comedy", "crime", "drama")
 OLD = 50  # films that are voted on; there are ten more
 

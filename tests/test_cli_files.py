@@ -12,6 +12,8 @@ from rather.data import table_files
 from rather.data.table_files import read_file
 from shell import complaint, document, run
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 VOTES = "user,winner,loser\n" + "".join(f"{u},{w},{x}\n" for u in "abc" for w, x in ("xy", "xz", "yz"))
 
 

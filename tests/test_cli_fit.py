@@ -12,6 +12,8 @@ from rather.data.table_files import read_file
 from rather.solving import newton
 from shell import document, run
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 
 def comparisons(name, file):
     return getattr(Comparisons, FORMATS[name].constructor)(read_file(file))

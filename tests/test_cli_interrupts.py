@@ -13,6 +13,8 @@ from rather.models.model import Model
 from rather.solving import newton
 from shell import complaint, document, run
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 
 @pytest.fixture
 def votes(tmp_path):

@@ -12,10 +12,12 @@ from rather.data import table_files
 from rather.data.table_files import read_file
 from shell import complaint, document, run
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 
 @pytest.fixture(scope="module")
 def world():
-    return rather.simulate(n_users=40, n_items=15, per_user=20)
+    return rather.simulate(n_users=80, n_items=15, per_user=10)
 
 
 @pytest.fixture(scope="module")
@@ -263,14 +265,14 @@ def test_unknown_users_in_evaluation(path, model, votes, tmp_path):
     comparisons = rather.Comparisons.from_frame(read_file(test))
     told = document("evaluate", path, test, "--unknown", "everyone")
     assert told["metrics"] == {"accuracy": rather.pairwise_accuracy(model, comparisons, unknown="everyone")}
-    assert (told["skipped"], told["as_everyone"], told["users"]) == (0, 2, {"accuracy": 42})
+    assert (told["skipped"], told["as_everyone"], told["users"]) == (0, 2, {"accuracy": 82})
     code, out, err = run("evaluate", path, test, "--unknown", "skip", "--json")
     told = json.loads(out)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rather.UnknownWarning)
         expected = rather.pairwise_accuracy(model, comparisons, unknown="skip")
     assert code == 0 and told["metrics"] == {"accuracy": expected} and told["skipped"] == 2
-    assert err == "rather: 2 of 42 users are not known to the model and were skipped\n"
+    assert err == "rather: 2 of 82 users are not known to the model and were skipped\n"
     assert re.search(r"skipped +2 users", run("evaluate", path, test, "--unknown", "skip")[1])
 
 

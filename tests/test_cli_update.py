@@ -8,6 +8,8 @@ from rather.data import table_files
 from rather.data.table_files import read_file
 from shell import complaint, document, run
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 
 def write_table(path, columns):
     table_files.write_table(path, {name: np.asarray(column) for name, column in columns.items()})
@@ -16,7 +18,7 @@ def write_table(path, columns):
 @pytest.fixture
 def parts(tmp_path):
     """Votes in two files, the later with someone of its own."""
-    table = rather.simulate(n_users=40, n_items=15, per_user=20).comparisons.to_frame("dict")
+    table = rather.simulate(n_users=80, n_items=15, per_user=10).comparisons.to_frame("dict")
     late = np.arange(len(table["user"])) >= 760
     paths = tmp_path / "old.csv", tmp_path / "new.csv"
     for path, rows in zip(paths, (~late, late), strict=True):
@@ -41,7 +43,7 @@ def test_in_place(parts, tmp_path):
     assert len(model.users_) == told["users"] and model.slope_ is not None
     assert document("update", path, new)["comparisons"] == 840
     code, out, err = run("update", path, new)
-    assert (code, err) == (0, "") and "880 by 40 users" in " ".join(out.split()) and f"saved        {path}" in out
+    assert (code, err) == (0, "") and "880 by 80 users" in " ".join(out.split()) and f"saved        {path}" in out
     assert run("update", path, new, "--quiet") == (0, "", "")
 
 

@@ -313,7 +313,9 @@ def test_bad_input(planted):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    "loss", [pytest.param(loss, marks=pytest.mark.thorough) if loss == "ndcg" else loss for loss in LOSSES]
+)
 def test_movielens(data, loss):
     """Close to what the paper reports for 20 ratings a user (0.7333) or better."""
     import pyarrow.parquet

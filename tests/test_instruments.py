@@ -5,7 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,10 +36,19 @@ def cited():
 
 
 CITED = list(cited())
+LONG = ("asking", "described", "pictures", "sure", "swayed", "table2")  # some seconds even with --smoke
 COMMANDS = sorted(
     {(path, ()) for path in SCRIPTS}
     | {(path, tuple(shlex.split(rest))) for _, path, rest in CITED if path in SCRIPTS and "[" not in rest}
 )
+
+
+def when(path, arguments):
+    """The marks of a command: with arguments it runs in make nightly, and if it is long in make test-all."""
+    return [pytest.mark.nightly] if arguments else [pytest.mark.thorough] if path.stem in LONG else []
+
+
+COMMANDS = [pytest.param(command, marks=when(*command)) for command in COMMANDS]
 USAGES = sorted({(path, rest) for _, path, rest in CITED if path in SCRIPTS and "[" in rest})
 
 
@@ -49,12 +57,12 @@ def named(command):
     return " ".join([f"{path.parent.name}/{path.name}", *arguments])
 
 
-def run(path, arguments, **environment):
-    """A script in a process of its own, without data sets and with a thread a library."""
-    lean = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "RATHER_DATA": "/nowhere", "MPLBACKEND": "svg"}
+def run(path, arguments, folder, **environment):
+    """A script in a process of its own, with a thread a library, without data sets, and with a folder for its files."""
+    known = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "RATHER_DATA": "/nowhere", "MPLBACKEND": "svg"}
     return subprocess.run(
         [sys.executable, str(path), *arguments],
-        env={**os.environ, **lean, **environment}, capture_output=True, text=True, timeout=120,
+        env={**os.environ, **known, "TMPDIR": str(folder), **environment}, capture_output=True, text=True,
     )  # fmt: skip
 
 
@@ -64,38 +72,30 @@ def committed():
     return {path: path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*")}
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """Every command with --smoke, some without rivals, and help; as many at a time as there are cores."""
-    elsewhere, stubs, before = tmp_path_factory.mktemp("here"), tmp_path_factory.mktemp("stubs"), committed()
-    for rival in RIVALS:
-        (stubs / f"{rival}.py").write_text(f"raise ImportError('no {rival}')")
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        here = {"TMPDIR": str(elsewhere)}
-        started = {c: pool.submit(run, c[0], [*c[1], "--smoke"], **here) for c in COMMANDS}
-        for script in WITH_RIVALS:
-            started[script] = pool.submit(run, ROOT / script, ["--smoke"], PYTHONPATH=str(stubs), **here)
-        for usage in USAGES:
-            started[usage] = pool.submit(run, usage[0], ["--help"])
-        yield started
-        for future in started.values():
-            future.result()
+@pytest.fixture
+def folder(tmp_path):
+    """A folder for temporary files, of which none may be left; nor may committed results be written over."""
+    before, temporary = committed(), tmp_path / "temporary"
+    temporary.mkdir()
+    yield temporary
     assert committed() == before, "a smoke run has written over committed results"
-    assert not list(elsewhere.iterdir()), "a smoke run has left files behind"
+    assert not list(temporary.iterdir()), "a smoke run has left files behind"
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=named)
-def test_it_runs(runs, command):
+def test_it_runs(command, folder):
     """On tiny data it ends well, and says where its results are."""
-    done = runs[command].result()
+    done = run(command[0], [*command[1], "--smoke"], folder)
     assert done.returncode == 0, done.stderr[-3000:]
     assert re.search(r"^-> .*\.(csv|md)", done.stdout, re.M), done.stdout[-3000:]
 
 
 @pytest.mark.parametrize("script", WITH_RIVALS)
-def test_a_rival_that_is_not_installed_is_skipped(runs, script):
+def test_a_rival_that_is_not_installed_is_skipped(script, folder, tmp_path):
     """It says so and goes on with the others."""
-    done = runs[script].result()
+    for rival in RIVALS:
+        (tmp_path / f"{rival}.py").write_text(f"raise ImportError('no {rival}')")
+    done = run(ROOT / script, ["--smoke"], folder, PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr[-3000:]
     assert "implicit is not installed: skipped" in done.stderr
     assert not re.search(r"^\|? *implicit", done.stdout, re.M)
@@ -107,8 +107,9 @@ def test_what_the_documentation_cites_is_there():
     assert not [(page, path.name) for page, path, _ in CITED if not path.exists()]
 
 
-@pytest.mark.parametrize("usage", USAGES, ids=lambda usage: usage[0].stem)
-def test_options_of_a_usage_exist(runs, usage):
+@pytest.mark.parametrize("script", sorted({path for path, _ in USAGES}), ids=lambda path: path.stem)
+def test_options_of_a_usage_exist(script, folder):
     """Every option of a line like ``rather paper table2 [--only ...]`` is known to the script."""
-    known = runs[usage].result().stdout
-    assert [option for option in re.findall(r"--\w+", usage[1]) if f"{option} " not in known] == []
+    known = run(script, ["--help"], folder).stdout
+    cited = {option for path, rest in USAGES if path == script for option in re.findall(r"--\w+", rest)}
+    assert [option for option in cited if f"{option} " not in known] == []

@@ -126,7 +126,7 @@ def test_several_processes_measure_at_once(results):
     command = [sys.executable, "x.py", "--data", "ml-1m", "--processes", "2", "--threads", "3", "--results", "."]
     known = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     path = {"PYTHONPATH": str(Path(tables.__file__).parent)}
-    done = subprocess.run(command, cwd=results, env={**known, **path}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=results, env={**known, **path}, capture_output=True, text=True)
     rows = common.read("x")
     assert [(row["method"], row["seed"]) for row in rows] == [("A", 0), ("A", 1), ("C", 0), ("C", 1)], done.stderr
     assert {(row["threads"], row["blas"]) for row in rows} == {(3, 1)} and len({row["process"] for row in rows}) == 4

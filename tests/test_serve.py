@@ -84,6 +84,7 @@ def test_without_what_serving_needs(items, monkeypatch):
     assert "pip install 'rather[serve]'" in complaint("serve", items)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_it_ends_well(items, tmp_path):
     """Asked to end, it answers what is under way, lets go of the database, and what was said is in it."""
     server = Process(items, "--state", tmp_path / "state")

@@ -245,7 +245,8 @@ def test_the_same_bits(fitted):
     assert tables[0]["worst"].tolist() == tables[1]["worst"].tolist()
 
 
-def test_ratings_clicks_exposure_and_features_too():
+def test_ratings_clicks_exposure_and_features_too(monkeypatch):
+    monkeypatch.setattr("rather.models.crowd.TRIES", 8)  # how good the scales are is asserted elsewhere
     rng = np.random.default_rng(0)
     user, item = (x.ravel() for x in np.meshgrid(np.arange(60), np.arange(20), indexing="ij"))
     seen = rng.random(len(user)) < 0.5
@@ -298,7 +299,7 @@ def test_what_does_not_fit_is_said(fitted):
 
 
 def test_what_sways_people_is_known():
-    world = rather.simulate(100, 12, rank=1, per_user=40, side=1.0, seed=0)
+    world = rather.simulate(150, 12, rank=1, per_user=12, side=1.0, seed=0)
     model = AltSVM().fit(world.comparisons)
     a, b = model.items_[:2]
     left, plain, right = (
@@ -311,8 +312,9 @@ def test_what_sways_people_is_known():
         model.difference(["user 3", "user 4"])
 
 
-def test_clicks_tell_people_apart():
+def test_clicks_tell_people_apart(monkeypatch):
     """Two opposite kinds of people, known by what they click alone."""
+    monkeypatch.setattr("rather.models.crowd.TRIES", 8)  # how good the scales are is asserted elsewhere
     rng = np.random.default_rng(0)
     rows = [(u, j) for u in range(100) for j in range(20) if rng.random() < (0.7 if j % 2 == u % 2 else 0.1)]
     model = AltSVM().fit(Comparisons.from_clicks(dict(zip(("user", "item"), zip(*rows, strict=True), strict=True))))
@@ -351,7 +353,8 @@ def test_weights_have_no_unit():
     assert made[0] == pytest.approx(made[1], abs=0.03) and made[2] == pytest.approx(made[1], abs=0.03)
 
 
-def test_newcomers_with_features_and_without_anything():
+def test_newcomers_with_features_and_without_anything(monkeypatch):
+    monkeypatch.setattr("rather.models.crowd.TRIES", 8)  # how good the scales are is asserted elsewhere
     rng = np.random.default_rng(0)
     age = rng.standard_normal(80)
     worth = np.outer(age, rng.standard_normal(15)) * 2
@@ -369,7 +372,8 @@ def test_newcomers_with_features_and_without_anything():
     assert nobody.belief.margins(a, b)[1][0] == pytest.approx(asked.belief.margins(a, b)[1][0], rel=1e-6)
 
 
-def test_files_after_updates_and_of_newcomers(tmp_path):
+def test_files_after_updates_and_of_newcomers(tmp_path, monkeypatch):
+    monkeypatch.setattr("rather.models.crowd.TRIES", 8)  # how good the scales are is asserted elsewhere
     votes, _ = club(60, 12, 15)
     model = AltSVM().fit(votes)
     model.rank(0, interval=0.9)
