@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rather import Comparisons
+from rather import AltSVM, Comparisons
 from rather.native import core
 
 MAKERS = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -520,3 +520,39 @@ def test_round_trip_of_implied_pairs(rated):
     """Pairs implied by ratings are votes once written out."""
     made = from_rated(rated)
     assert triples(Comparisons.from_frame(made.to_frame())) == triples(made)
+
+
+def test_columns_keep_their_names():
+    """What is read from columns of other names is told, and asked of newcomers, under the same names."""
+    votes = {"who": ["a", "b"], "better": ["x", "y"], "worse": ["y", "z"]}
+    read = Comparisons.from_frame(votes, user="who", winner="better", loser="worse")
+    assert {name: list(column) for name, column in read.to_frame().items()} == votes
+    model = AltSVM(rank=1, reg=1.0).fit(read)
+    told = model.fold_in({"better": ["z"], "worse": ["x"]}).rank()
+    assert told["item"].tolist() == model.fold_in([("z", "x")]).rank()["item"].tolist()
+    log = {"who": ["a", "b"], "left": ["x", "y"], "right": ["y", "z"], "outcome": ["left", "left"]}
+    assert [*Comparisons.from_arena(log, user="who").to_frame()] == ["who", "winner", "loser", "side"]
+
+
+@pytest.mark.parametrize("kind", ["ratings", "rankings", "menus", "clicks"])
+def test_lists_have_the_names_of_the_columns(kind):
+    table = {"who": [1, 1, 2, 2], "film": ["x", "y", "y", "z"], "stars": [1, 2, 1, 2], "place": [1, 2, 1, 2],
+             "shelf": [1, 1, 1, 1], "taken": [1, 0, 1, 0]}  # fmt: skip
+    own = {"ratings": {"rating": "stars"}, "rankings": {"rank": "place"}, "menus": {"menu": "shelf", "chosen": "taken"}}
+    read = getattr(Comparisons, f"from_{kind}")(table, user="who", item="film", **own.get(kind, {}))
+    model = AltSVM(rank=1, reg=1.0).fit(read)
+    assert [*model.recommend([1, 2], k=2).columns][:2] == ["who", "film"]
+    if kind == "ratings":
+        assert len(model.fold_in({"film": ["x", "z"], "stars": [5, 1]}).rank()) == 3
+
+
+@pytest.mark.parametrize("ids", [[30, 10, 20, 5], ["c", "b", "bb", "a"]], ids=["numbers", "text"])
+def test_who_is_only_described_joins_in_order(ids):
+    """Ids that come with features join the others in sorted order, as the kind that these are."""
+    a, b, c, d = ids
+    votes = Comparisons.from_frame({"user": [1, 2], "winner": [a, b], "loser": [b, a]})
+    made = votes.with_features(item_features={"item": [c, b, a, d], "x": [1.0, 2.0, 3.0, 4.0]})
+    assert made.items.dtype == votes.items.dtype and made.items.tolist() == sorted(ids)
+    np.testing.assert_array_equal(made.to_frame()["winner"], [a, b])
+    people = votes.with_features(user_features={"user": [9, 2, 1, 0], "x": [1.0, 2.0, 3.0, 4.0]})
+    assert people.users.dtype == np.int64 and people.users.tolist() == [0, 1, 2, 9] and len(people) == 2

@@ -219,7 +219,7 @@ def test_a_value_may_be_called_other():
 def test_only_the_most_frequent_values_are_kept(monkeypatch):
     """Of very many values the most frequent are kept, and of those as frequent the first by name."""
     monkeypatch.setattr(feature_columns, "MOST_VALUES", 2)
-    assert learned(x=list("ddccbbaaa")).encoder.labels == ["x: a", "x: b", "x: other"]
+    assert learned(x=list("ddddccbbaa")).encoder.labels == ["x: a", "x: d", "x: other"]
 
 
 def test_unseen_values():
@@ -504,6 +504,20 @@ def test_equally_frequent_words_have_directions(monkeypatch):
     got = learned(x=[f"w{k % 100}" for k in range(500)])
     assert got.encoder.width == 50
     assert np.square(got.columns).sum(axis=1).mean() == pytest.approx(50 / 99, rel=1e-4)
+
+
+@pytest.mark.parametrize("exact", [4096, 1])  # by products of columns, and by iterations
+def test_words_keep_their_leading_directions(monkeypatch, exact):
+    """The directions kept are those of most variance of the centred words."""
+    monkeypatch.setattr(feature_blocks, "WIDEST", 3)
+    monkeypatch.setattr(feature_blocks, "EXACT", exact)
+    at = np.repeat(np.arange(6), [40, 25, 15, 10, 6, 4])
+    got = learned(x=[f"w{k}" for k in at])
+    x = np.eye(6)[at]
+    x -= x.mean(axis=0)
+    left, values, _ = np.linalg.svd(x / np.sqrt(np.square(x).sum() / len(x)), full_matrices=False)
+    wanted = (left[:, :3] * values[:3] ** 2) @ left[:, :3].T
+    np.testing.assert_allclose(got.columns @ got.columns.T, wanted, atol=1e-4 if exact > 1 else 0.05)
 
 
 def test_room_is_less_where_rows_are_many(monkeypatch):
