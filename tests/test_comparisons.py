@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rather import AltSVM, Comparisons
+from rather.data.clicks import ClickRule, drawn
+from rather.data.rows import Clicks
 from rather.native import core
 
 MAKERS = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -556,3 +558,52 @@ def test_who_is_only_described_joins_in_order(ids):
     np.testing.assert_array_equal(made.to_frame()["winner"], [a, b])
     people = votes.with_features(user_features={"user": [9, 2, 1, 0], "x": [1.0, 2.0, 3.0, 4.0]})
     assert people.users.dtype == np.int64 and people.users.tolist() == [0, 1, 2, 9] and len(people) == 2
+
+
+def test_largest_gaps_of_some_are_theirs():
+    """The largest gaps of some users, or without some items, are those of the ratings that are left."""
+    rng = np.random.default_rng(0)
+    user, item = np.nonzero(rng.random((8, 12)) < 0.7)
+    table = {"user": user, "item": item, "rating": rng.permutation(len(user))}
+    source = Comparisons.from_ratings(table, keep="largest-gap").source
+    some, gone = np.arange(8) % 2 == 0, np.arange(12) < 4
+
+    def gaps(rows):
+        kept = Comparisons.from_ratings({name: column[rows] for name, column in table.items()}, keep="largest-gap")
+        frame = kept.to_frame("dict")
+        return sorted(zip(frame["user"], frame["winner"], frame["loser"], strict=True))
+
+    for made, rows in ((source.of_users(some), some[user]), (source.without_items(gone), ~gone[item])):
+        pairs = made.pairs()
+        assert sorted(zip(pairs.user, pairs.winner, pairs.loser, strict=True)) == gaps(rows)
+        np.testing.assert_array_equal(made.ratings.rating, table["rating"][rows])
+
+
+@pytest.mark.parametrize("rule", [ClickRule(None, 9, 0), ClickRule(200, None, 0)])
+def test_what_anybody_met_is_passed_over(rule):
+    """A newcomer's clicks are compared with all items that somebody met, once or often, and with no others."""
+    one = Clicks(np.zeros(1, np.int32), np.zeros(1, np.int32))
+    made = drawn(1, 6, one, rule, np.array([1, 1, 0, 2, 1, 0]))
+    against = made.item[made.rating == 0] if rule.per_user is None else made.loser
+    assert set(against.tolist()) == {1, 3, 4}
+
+
+@pytest.mark.parametrize("most", [5, 30, 10_000])
+def test_some_pairs_of_ratings(most):
+    """Pairs drawn of some people, or of all, are different ones of their ratings, the better one first."""
+    rng = np.random.default_rng(0)
+    user, item = np.nonzero(rng.random((6, 40)) < 0.8)
+    stars = rng.integers(1, 6, len(user))
+    source = Comparisons.from_ratings({"user": user, "item": item, "rating": stars}).source
+    rated = {(int(i), int(j)): int(s) for i, j, s in zip(user, item, stars, strict=True)}
+    every = {(i, j, k) for (i, j), a in rated.items() for (h, k), b in rated.items() if h == i and a > b}
+    said, some = source.said_by([4, 1, 4], most, rng), source.some_pairs(most, rng)
+    for pairs in (said, some):
+        drawn_pairs = list(zip(pairs.user.tolist(), pairs.winner.tolist(), pairs.loser.tolist(), strict=True))
+        assert drawn_pairs and set(drawn_pairs) <= every
+        if pairs is said:
+            assert len(set(drawn_pairs)) == len(drawn_pairs) and {i for i, _, _ in drawn_pairs} == {1, 4}
+            whole = [sum(i == person for i, _, _ in every) for person in (1, 4)]
+            assert np.bincount(pairs.user)[[1, 4]].tolist() == [min(most, n) for n in whole]
+    gaps = [rated[i, j] - rated[i, k] for i, j, k in zip(said.user, said.winner, said.loser, strict=True)]
+    np.testing.assert_array_equal(said.gap, gaps)

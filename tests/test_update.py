@@ -1,10 +1,13 @@
 """Models that take in newer comparisons: as good as a fit to all of them, and whole whatever happens."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import rather
 from rather import AltSVM, Comparisons, Convex, InputError, simulate
+from rather.solving import start
 
 
 def cut(world, late_users, late_items, share=0.02):
@@ -241,3 +244,25 @@ def test_tastes_that_newer_votes_reveal():
     assert not model.user_factors_.any()
     model.update(second)
     assert model.user_factors_.any(axis=0).sum() >= 2 and no_worse(model, first.extended(second))
+
+
+def test_directions_follow_once_there_are_a_twentieth_more_votes(monkeypatch):
+    """What came in since they last followed counts together, whatever the number of updates it came in."""
+    frame = simulate(50, 10, rank=2, per_user=42, seed=0).comparisons.to_frame("dict")
+    grown, grow = [], start.grow
+
+    def recorded(problem, seed):
+        grown.append(True)
+        grow(problem, seed)
+
+    def part(first, last):
+        return Comparisons.from_frame({name: column[first:last] for name, column in frame.items()})
+
+    model = AltSVM(rank=2, reg=5.0).fit(part(0, 1000))
+    monkeypatch.setattr(start, "grow", recorded)
+    followed, ends = [], (1000, 1049, 1050, 1102, 1103)
+    for first, last in pairwise(ends):
+        grown.clear()
+        model.update(part(first, last))
+        followed.append(bool(grown))
+    assert followed == [False, True, False, True]
