@@ -590,7 +590,7 @@ def test_what_anybody_met_is_passed_over(rule):
 
 @pytest.mark.parametrize("most", [5, 30, 10_000])
 def test_some_pairs_of_ratings(most):
-    """Pairs drawn of some people, or of all, are different ones of their ratings, the better one first."""
+    """Pairs have the better one first, and those drawn of some people are different ones, as many as asked for."""
     rng = np.random.default_rng(0)
     user, item = np.nonzero(rng.random((6, 40)) < 0.8)
     stars = rng.integers(1, 6, len(user))
