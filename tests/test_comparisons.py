@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rather import AltSVM, Comparisons
+from rather import AltSVM, Comparisons, split_clicks, split_time
 from rather.data.clicks import ClickRule, drawn
 from rather.data.rows import Clicks
 from rather.native import core
@@ -607,3 +607,23 @@ def test_some_pairs_of_ratings(most):
             assert np.bincount(pairs.user)[[1, 4]].tolist() == [min(most, n) for n in whole]
     gaps = [rated[i, j] - rated[i, k] for i, j, k in zip(said.user, said.winner, said.loser, strict=True)]
     np.testing.assert_array_equal(said.gap, gaps)
+
+
+def test_what_implies_pairs():
+    """Ratings, rankings and clicks imply pairs, which are not as many answers; votes, menus and choices are answers."""
+    user, item, number = [1, 1, 2, 2], list("xyxz"), [1, 2, 1, 2]
+    listed = {"user": user, "item": item, "rating": number, "rank": number, "menu": user, "chosen": [1, 0, 1, 0]}
+    log = {"user": user, "left": list("xyxy"), "right": list("yzzz"), "outcome": ["left", "right", "tie", "left"]}
+    implied = [getattr(Comparisons, f"from_{kind}")(listed) for kind in ("ratings", "rankings", "clicks")]
+    answers = [Comparisons.from_menus(listed), Comparisons.from_arena(log), Comparisons.from_frame(VOTES)]
+    answers.append(Comparisons.from_embeddings(user, np.eye(4), np.eye(4)[::-1]))
+    assert all(each.implied and each.source.balance == 0.5 for each in implied)
+    assert not any(each.implied or each.source.balance for each in answers)
+
+
+def test_shares_held_out_by_default():
+    """A fifth of comparisons and of what came last, a tenth of clicks."""
+    votes = {"user": [1] * 100, "winner": range(100), "loser": range(100, 200), "timestamp": range(100)}
+    assert [len(part) for part in Comparisons.from_frame(votes).split()] == [80, 20]
+    assert len(split_time(votes).test["user"]) == 20
+    assert len(split_clicks({"user": [1] * 100, "item": range(100)}).test["user"]) == 10
