@@ -196,6 +196,19 @@ def test_gaps_in_dense_rows_count_as_means():
     assert got.encoder.said == ["x: missing in 1 of 4 rows"]
 
 
+def test_a_number_that_one_row_alone_has_is_the_mean():
+    got = learned(e=[[1.0, 5.0], [2.0, np.nan], [3.0, np.nan]])
+    np.testing.assert_allclose(got.columns, [[-(1.5**0.5), 0], [0, 0], [1.5**0.5, 0]], atol=1e-6)
+
+
+def test_empty_text_is_missing():
+    """Wherever it stands, among single values and among several in one text."""
+    for x in (["a|b", "b|a", "b", "b", "", ""], ["", "a|b", "b|a", "", "b", "b"]):
+        got = learned(x=x)
+        assert got.encoder.labels == ["x: a", "x: b", "x: missing"]
+        np.testing.assert_array_equal(got.columns[:, 2] > 0, [text == "" for text in x])
+
+
 def test_rare_values_are_pooled():
     """Values with fewer than 5 rows (2 of fewer than 200) are 'other' if they are that many together, else nothing."""
     few = learned(x=["a", "a", "b", "b", "c", "d", None, None])

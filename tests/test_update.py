@@ -212,6 +212,8 @@ def test_a_model_that_was_read(fitted, votes, tmp_path):
             model.update(new, old=wrong)
     model.update(new, old=old)
     assert no_worse(model, old.extended(new)) and model.slope_ == fitted.slope_
+    twin = copied(fitted).update(new)
+    assert [model.reg_, model.bias_reg_] == pytest.approx([twin.reg_, twin.bias_reg_], rel=1e-4)
     model.update(new)  # it has them now
     assert len(model._fitted_to) == len(old) + 2 * len(new)
 
