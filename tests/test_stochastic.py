@@ -422,6 +422,13 @@ def test_sgds_shares_of_the_ridge_add_up(passes):
         np.testing.assert_allclose(ridge * n, model.reg_, rtol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ALL)
+def test_the_gap_is_the_relative_change_of_the_objective(kind):
+    model = kind(rank=2, max_iter=3, n_threads=1, **({"tol": 0.0} if kind is SGD else {})).fit(clicks_of())
+    objectives = np.array([record["objective"] for record in model.history_])
+    np.testing.assert_allclose([r["gap"] for r in model.history_[1:]], abs(np.diff(objectives)) / objectives[1:])
+
+
 @pytest.mark.parametrize("kind", [BPR, RobiRank])
 def test_a_draws_rows_have_the_whole_ridge(kind, passes):
     kind(rank=2, reg=0.25, max_iter=1, n_threads=1).fit(clicks_of())
