@@ -234,6 +234,8 @@ def test_rounds(planted, loss):
     model = CofiRank(loss=loss, rank=3, tol=1e-2, callback=lambda m, r: seen.append(m.score(3, 4)[0])).fit(planted[0])
     objectives = [h["objective"] for h in model.history_]
     assert all(b <= a * (1 + 1e-6) for a, b in pairwise(objectives))
+    lowered = [(a - b) / b for a, b in pairwise(objectives)]
+    assert [h["gap"] for h in model.history_[1:]] == pytest.approx(lowered) and lowered[-1] <= 1e-2
     assert model.converged_ and len(seen) == len(objectives) > 1 and seen[-1] == model.score(3, 4)[0]
     assert all(h["item_gap"] <= 1e-3 and h["user_gap"] <= 1e-3 for h in model.history_)
     cut = CofiRank(loss=loss, rank=3, tol=0, callback=lambda m, r: r["round"] == 2).fit(planted[0])

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rather import Comparisons
+from rather import AltSVM, Comparisons, split_clicks, split_time
+from rather.data.clicks import ClickRule, drawn
+from rather.data.rows import Clicks
 from rather.native import core
 
 MAKERS = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -520,3 +522,108 @@ def test_round_trip_of_implied_pairs(rated):
     """Pairs implied by ratings are votes once written out."""
     made = from_rated(rated)
     assert triples(Comparisons.from_frame(made.to_frame())) == triples(made)
+
+
+def test_columns_keep_their_names():
+    """What is read from columns of other names is told, and asked of newcomers, under the same names."""
+    votes = {"who": ["a", "b"], "better": ["x", "y"], "worse": ["y", "z"]}
+    read = Comparisons.from_frame(votes, user="who", winner="better", loser="worse")
+    assert {name: list(column) for name, column in read.to_frame().items()} == votes
+    model = AltSVM(rank=1, reg=1.0).fit(read)
+    told = model.fold_in({"better": ["z"], "worse": ["x"]}).rank()
+    assert told["item"].tolist() == model.fold_in([("z", "x")]).rank()["item"].tolist()
+    log = {"who": ["a", "b"], "left": ["x", "y"], "right": ["y", "z"], "outcome": ["left", "left"]}
+    assert [*Comparisons.from_arena(log, user="who").to_frame()] == ["who", "winner", "loser", "side"]
+
+
+@pytest.mark.parametrize("kind", ["ratings", "rankings", "menus", "clicks"])
+def test_lists_have_the_names_of_the_columns(kind):
+    table = {"who": [1, 1, 2, 2], "film": ["x", "y", "y", "z"], "stars": [1, 2, 1, 2], "place": [1, 2, 1, 2],
+             "shelf": [1, 1, 1, 1], "taken": [1, 0, 1, 0]}  # fmt: skip
+    own = {"ratings": {"rating": "stars"}, "rankings": {"rank": "place"}, "menus": {"menu": "shelf", "chosen": "taken"}}
+    read = getattr(Comparisons, f"from_{kind}")(table, user="who", item="film", **own.get(kind, {}))
+    model = AltSVM(rank=1, reg=1.0).fit(read)
+    assert [*model.recommend([1, 2], k=2).columns][:2] == ["who", "film"]
+    if kind == "ratings":
+        assert len(model.fold_in({"film": ["x", "z"], "stars": [5, 1]}).rank()) == 3
+
+
+@pytest.mark.parametrize("ids", [[30, 10, 20, 5], ["c", "b", "bb", "a"]], ids=["numbers", "text"])
+def test_who_is_only_described_joins_in_order(ids):
+    """Ids that come with features join the others in sorted order, as the kind that these are."""
+    a, b, c, d = ids
+    votes = Comparisons.from_frame({"user": [1, 2], "winner": [a, b], "loser": [b, a]})
+    made = votes.with_features(item_features={"item": [c, b, a, d], "x": [1.0, 2.0, 3.0, 4.0]})
+    assert made.items.dtype == votes.items.dtype and made.items.tolist() == sorted(ids)
+    np.testing.assert_array_equal(made.to_frame()["winner"], [a, b])
+    people = votes.with_features(user_features={"user": [9, 2, 1, 0], "x": [1.0, 2.0, 3.0, 4.0]})
+    assert people.users.dtype == np.int64 and people.users.tolist() == [0, 1, 2, 9] and len(people) == 2
+
+
+def test_largest_gaps_of_some_are_theirs():
+    """The largest gaps of some users, or without some items, are those of the ratings that are left."""
+    rng = np.random.default_rng(0)
+    user, item = np.nonzero(rng.random((8, 12)) < 0.7)
+    table = {"user": user, "item": item, "rating": rng.permutation(len(user))}
+    source = Comparisons.from_ratings(table, keep="largest-gap").source
+    some, gone = np.arange(8) % 2 == 0, np.arange(12) < 4
+
+    def gaps(rows):
+        kept = Comparisons.from_ratings({name: column[rows] for name, column in table.items()}, keep="largest-gap")
+        frame = kept.to_frame("dict")
+        return sorted(zip(frame["user"], frame["winner"], frame["loser"], strict=True))
+
+    for made, rows in ((source.of_users(some), some[user]), (source.without_items(gone), ~gone[item])):
+        pairs = made.pairs()
+        assert sorted(zip(pairs.user, pairs.winner, pairs.loser, strict=True)) == gaps(rows)
+        np.testing.assert_array_equal(made.ratings.rating, table["rating"][rows])
+
+
+@pytest.mark.parametrize("rule", [ClickRule(None, 9, 0), ClickRule(200, None, 0)])
+def test_what_anybody_met_is_passed_over(rule):
+    """A newcomer's clicks are compared with all items that somebody met, once or often, and with no others."""
+    one = Clicks(np.zeros(1, np.int32), np.zeros(1, np.int32))
+    made = drawn(1, 6, one, rule, np.array([1, 1, 0, 2, 1, 0]))
+    against = made.item[made.rating == 0] if rule.per_user is None else made.loser
+    assert set(against.tolist()) == {1, 3, 4}
+
+
+@pytest.mark.parametrize("most", [5, 30, 10_000])
+def test_some_pairs_of_ratings(most):
+    """Pairs have the better one first, and those drawn of some people are different ones, as many as asked for."""
+    rng = np.random.default_rng(0)
+    user, item = np.nonzero(rng.random((6, 40)) < 0.8)
+    stars = rng.integers(1, 6, len(user))
+    source = Comparisons.from_ratings({"user": user, "item": item, "rating": stars}).source
+    rated = {(int(i), int(j)): int(s) for i, j, s in zip(user, item, stars, strict=True)}
+    every = {(i, j, k) for (i, j), a in rated.items() for (h, k), b in rated.items() if h == i and a > b}
+    said, some = source.said_by([4, 1, 4], most, rng), source.some_pairs(most, rng)
+    for pairs in (said, some):
+        drawn_pairs = list(zip(pairs.user.tolist(), pairs.winner.tolist(), pairs.loser.tolist(), strict=True))
+        assert drawn_pairs and set(drawn_pairs) <= every
+        if pairs is said:
+            assert len(set(drawn_pairs)) == len(drawn_pairs) and {i for i, _, _ in drawn_pairs} == {1, 4}
+            whole = [sum(i == person for i, _, _ in every) for person in (1, 4)]
+            assert np.bincount(pairs.user)[[1, 4]].tolist() == [min(most, n) for n in whole]
+    gaps = [rated[i, j] - rated[i, k] for i, j, k in zip(said.user, said.winner, said.loser, strict=True)]
+    np.testing.assert_array_equal(said.gap, gaps)
+
+
+def test_what_implies_pairs():
+    """Ratings, rankings and clicks imply pairs, which are not as many answers; votes, menus and choices are answers."""
+    user, item, number = [1, 1, 2, 2], list("xyxz"), [1, 2, 1, 2]
+    listed = {"user": user, "item": item, "rating": number, "rank": number, "menu": user, "chosen": [1, 0, 1, 0]}
+    log = {"user": user, "left": list("xyxy"), "right": list("yzzz"), "outcome": ["left", "right", "tie", "left"]}
+    implied = [getattr(Comparisons, f"from_{kind}")(listed) for kind in ("ratings", "rankings", "clicks")]
+    answers = [Comparisons.from_menus(listed), Comparisons.from_arena(log), Comparisons.from_frame(VOTES)]
+    answers.append(Comparisons.from_embeddings(user, np.eye(4), np.eye(4)[::-1]))
+    assert all(each.implied and each.source.balance == 0.5 for each in implied)
+    assert not any(each.implied or each.source.balance for each in answers)
+
+
+def test_shares_held_out_by_default():
+    """A fifth of comparisons and of what came last, a tenth of clicks."""
+    votes = {"user": [1] * 100, "winner": range(100), "loser": range(100, 200), "timestamp": range(100)}
+    assert [len(part) for part in Comparisons.from_frame(votes).split()] == [80, 20]
+    assert len(split_time(votes).test["user"]) == 20
+    assert len(split_clicks({"user": [1] * 100, "item": range(100)}).test["user"]) == 10

@@ -2,6 +2,8 @@
 
 import hashlib
 import io
+import urllib.error
+import urllib.request
 import zipfile
 
 import numpy as np
@@ -123,6 +125,22 @@ def test_fetch_converts_the_archive(publisher, home, name):
     assert ratings["user"].to_pylist() == [7, 8] and ratings["timestamp"].to_pylist() == [1000000001, 1000000002]
     assert items["title"].to_pylist()[0].startswith("Café") and items["title"].to_pylist()[1] == "unknown"
     assert items["genres"].to_pylist() == ["Action|Comedy", "unknown" if name == "ml-100k" else "Drama"]
+    assert items.column_names == ["item", "title", *(["release_date"] if name == "ml-100k" else []), "genres"]
+    if name == "ml-100k":
+        assert items["release_date"].to_pylist() == ["01-Feb-2001", ""]
+
+
+def test_downloads(monkeypatch):
+    """What is at an address is returned as it is; where it cannot be had, the reason and the address are told."""
+
+    def fails(address, timeout):
+        raise urllib.error.URLError("no route to host")
+
+    monkeypatch.setattr(urllib.request, "urlopen", lambda address, timeout: io.BytesIO(address.encode()))
+    assert datasets.download("https://example.org/a") == b"https://example.org/a"
+    monkeypatch.setattr(urllib.request, "urlopen", fails)
+    with pytest.raises(FileError, match=r"cannot download https://example\.org/a: no route to host; check"):
+        datasets.download("https://example.org/a")
 
 
 def test_fetched_once(publisher):

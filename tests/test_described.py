@@ -120,6 +120,30 @@ def test_newcomers_with_features():
         AltSVM().fit(votes).fold_in([], features={"sex": "m"})
 
 
+def test_newcomers_who_met_nothing_are_as_in_the_fit():
+    """Where it also counts what people met, those of whom only features are known have the vectors of the fit's."""
+    rng = np.random.default_rng(0)
+    woman = np.arange(60) % 2 == 0
+    user, item = np.nonzero(rng.random((60, 20)) < np.where(woman[:, None] == (np.arange(20) < 10), 0.7, 0.3))
+    rating = np.round(3 + (woman[user] == (item % 2 == 0)) + rng.normal(size=len(user)))
+    met = user < 56
+    rated = Comparisons.from_ratings({"user": user[met], "item": item[met], "rating": rating[met]})
+    described = rated.with_features(user_features={"user": np.arange(60), "sex": np.where(woman, "f", "m")})
+    known = described.user_features.with_strengths((0.1,))
+    model = AltSVM(rank=2, reg=5.0, exposure=True).fit(described.knowing(known, None))
+    answers = {"user": [70, 70], "item": [3, 4], "rating": [5, 1]}
+    many = model.fold_in_many(answers, features={"user": [70, 71], "sex": ["f", "f"]})
+    np.testing.assert_allclose(many.score(71, model.items_), model.score(58, model.items_), rtol=1e-5)
+    told = model.fold_in({"item": [3, 4], "rating": [5, 1]}, features={"sex": "f"})
+    np.testing.assert_allclose(many.score(70, model.items_), told.score(model.items_), atol=1e-5)
+    later = Comparisons.from_ratings({"user": [1, 2], "item": [3, 3], "rating": [1, 5]}, more=True)
+    more = model.update(later, user_features={"user": [80, 81], "sex": ["f", "m"]})
+    for user, sex in ((80, "f"), (81, "m")):  # after an update, too
+        known = more.fold_in([], features={"sex": sex}).score(more.items_)
+        np.testing.assert_allclose(more.score(user, more.items_), known, rtol=1e-5)
+    assert model.exposure_ and np.ptp(model.score(58, model.items_) - model.score(59, model.items_)) > 0.01
+
+
 def test_items_added_later_are_those_described_in_the_fit():
     votes, items, _, _ = film_club()
     whole = AltSVM().fit(votes, item_features=items)

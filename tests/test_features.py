@@ -196,6 +196,19 @@ def test_gaps_in_dense_rows_count_as_means():
     assert got.encoder.said == ["x: missing in 1 of 4 rows"]
 
 
+def test_a_number_that_one_row_alone_has_is_the_mean():
+    got = learned(e=[[1.0, 5.0], [2.0, np.nan], [3.0, np.nan]])
+    np.testing.assert_allclose(got.columns, [[-(1.5**0.5), 0], [0, 0], [1.5**0.5, 0]], atol=1e-6)
+
+
+def test_empty_text_is_missing():
+    """Wherever it stands, among single values and among several in one text."""
+    for x in (["a|b", "b|a", "b", "b", "", ""], ["", "a|b", "b|a", "", "b", "b"]):
+        got = learned(x=x)
+        assert got.encoder.labels == ["x: a", "x: b", "x: missing"]
+        np.testing.assert_array_equal(got.columns[:, 2] > 0, [text == "" for text in x])
+
+
 def test_rare_values_are_pooled():
     """Values with fewer than 5 rows (2 of fewer than 200) are 'other' if they are that many together, else nothing."""
     few = learned(x=["a", "a", "b", "b", "c", "d", None, None])
@@ -219,7 +232,7 @@ def test_a_value_may_be_called_other():
 def test_only_the_most_frequent_values_are_kept(monkeypatch):
     """Of very many values the most frequent are kept, and of those as frequent the first by name."""
     monkeypatch.setattr(feature_columns, "MOST_VALUES", 2)
-    assert learned(x=list("ddccbbaaa")).encoder.labels == ["x: a", "x: b", "x: other"]
+    assert learned(x=list("ddddccbbaa")).encoder.labels == ["x: a", "x: d", "x: other"]
 
 
 def test_unseen_values():
@@ -504,6 +517,20 @@ def test_equally_frequent_words_have_directions(monkeypatch):
     got = learned(x=[f"w{k % 100}" for k in range(500)])
     assert got.encoder.width == 50
     assert np.square(got.columns).sum(axis=1).mean() == pytest.approx(50 / 99, rel=1e-4)
+
+
+@pytest.mark.parametrize("exact", [4096, 1])  # by products of columns, and by iterations
+def test_words_keep_their_leading_directions(monkeypatch, exact):
+    """The directions kept are those of most variance of the centred words."""
+    monkeypatch.setattr(feature_blocks, "WIDEST", 3)
+    monkeypatch.setattr(feature_blocks, "EXACT", exact)
+    at = np.repeat(np.arange(6), [40, 25, 15, 10, 6, 4])
+    got = learned(x=[f"w{k}" for k in at])
+    x = np.eye(6)[at]
+    x -= x.mean(axis=0)
+    left, values, _ = np.linalg.svd(x / np.sqrt(np.square(x).sum() / len(x)), full_matrices=False)
+    wanted = (left[:, :3] * values[:3] ** 2) @ left[:, :3].T
+    np.testing.assert_allclose(got.columns @ got.columns.T, wanted, atol=1e-4 if exact > 1 else 0.05)
 
 
 def test_room_is_less_where_rows_are_many(monkeypatch):

@@ -105,16 +105,17 @@ def test_files_keep_links_and_permissions(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "real"]
 
 
-def test_what_replaces_a_private_file_is_private(tmp_path):
-    """What is being written in the place of a file that only its owner reads is only theirs to read, too."""
-    path = tmp_path / "private"
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664])
+def test_a_replaced_file_keeps_its_permissions(tmp_path, mode):
+    """The new content has the old file's permissions; before it is whole, its owner alone reads it."""
+    path = tmp_path / "file"
     path.write_bytes(b"old")
-    path.chmod(0o600)
+    path.chmod(mode)
     with written_whole(path) as f:
         (unfinished,) = tmp_path.glob(f".*{LEFTOVER}")
         assert unfinished.stat().st_mode & 0o077 == 0
         f.write(b"new")
-    assert path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == 0o600
+    assert path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == mode
 
 
 def test_what_a_kill_leaves_goes_when_it_is_old(tmp_path):

@@ -45,6 +45,36 @@ def test_against_another_solver(loss):
         assert all(np.diff([record["objective"] for record in model.history_]) <= 1e-3)
 
 
+@pytest.mark.parametrize(("item_power", "balance"), [(0.0, 0.7), (0.5, 0.0), (1.0, 0.3)])
+def test_weights_and_ridges(item_power, balance):
+    """At the minimum the gradient is zero, with users' weights N^-balance and ridges reg (n_j / n)^item_power."""
+    rng = np.random.default_rng(0)
+    user = np.repeat(np.arange(15), np.arange(1, 16))
+    winner, loser = np.sort([rng.permutation(8)[:2] for _ in user], axis=1).T
+    rare = (winner == 0) & (user % 3 > 0)
+    votes = {"user": user[~rare], "winner": winner[~rare], "loser": loser[~rare]}
+    model = Global(loss="logistic", reg=2.0, item_power=item_power, balance=balance, tol=1e-10)
+    model.fit(Comparisons.from_frame(votes))
+    user, winner, loser = votes.values()
+    b = model.item_bias_.astype(float)
+    slope = LOSSES["logistic"][1](b[winner] - b[loser]) * np.bincount(user)[user] ** -float(balance)
+    n = np.array([len({*user[winner == j], *user[loser == j]}) for j in range(8)])
+    ridge = 2.0 * (n / ((n**2).sum() / n.sum())) ** item_power
+    gradient = np.bincount(winner, slope, 8) - np.bincount(loser, slope, 8) + ridge * b
+    assert np.abs(gradient).max() < 1e-4 < 1e-2 < np.abs(ridge * b).max()
+
+
+def test_the_default_balance_is_altsvms():
+    """Ratings weigh users by their number of comparisons, votes do not."""
+    world = rather.simulate(n_users=15, n_items=8, per_user=6, levels=4, seed=0)
+    for comparisons in (world.comparisons, rather.simulate(n_users=15, n_items=8, per_user=6).comparisons):
+        balance = rather.AltSVM(rank=2).fit(comparisons).user_rule_.balance
+        model, same = Global(reg=2.0).fit(comparisons), Global(reg=2.0, balance=balance).fit(comparisons)
+        assert model.user_rule_.balance == balance
+        np.testing.assert_array_equal(model.item_bias_, same.item_bias_)
+        assert (balance > 0) == (comparisons is world.comparisons)
+
+
 def test_everybody_gets_the_same():
     """Users and newcomers share one ranking, and one vote of theirs does not change it."""
     comparisons = rather.simulate(n_users=20, n_items=8, per_user=20).comparisons

@@ -1,5 +1,6 @@
 """Ids: what is accepted, that it comes back unchanged, and that codes follow the sorted order."""
 
+from enum import Enum
 from functools import partial
 
 import numpy as np
@@ -69,6 +70,13 @@ def test_numpys_new_strings():
     assert as_ids(np.array(["b", "a"], strings), "the id").tolist() == ["b", "a"]
     with pytest.raises(InputError, match="missing in row 1"):
         as_ids(np.array(["b", None], strings), "the id")
+
+
+def test_members_of_an_enumeration_are_their_text():
+    """An enumeration's members, and strings of numpy, become plain strings: the text, not the member's name."""
+    colour = Enum("Colour", {"RED": "red", "BLUE": "blue"}, type=str)
+    got = as_ids([colour.RED, "green", np.str_("white"), colour.BLUE], "the id").tolist()
+    assert got == ["red", "green", "white", "blue"] and {type(each) for each in got} == {str}
 
 
 def test_mixed_integer_types_are_integers():

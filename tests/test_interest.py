@@ -45,6 +45,16 @@ def test_lists_are_in_the_order_that_the_mathematics_says(model):
         assert model.rank(model.users_[u])["item"].tolist() == np.lexsort((np.arange(60), -s)).tolist()
 
 
+def test_a_strangers_list_is_by_the_crowd_and_by_how_many_met_what(model):
+    """For someone unknown the list adds everybody's scores and the counts, each by its standard deviation."""
+    counts, scores = np.bincount(model.seen_[1], minlength=60), model.everyone().astype(float)
+    both = scores / scores.std() + counts / counts.std()
+    shown = model.recommend([7, 1000], k=60, unknown="everyone")
+    assert shown["item"][60:].tolist() == np.lexsort((np.arange(60), -both)).tolist()
+    np.testing.assert_allclose(shown["score"][60:], np.sort(both)[::-1], rtol=1e-5)
+    np.testing.assert_array_equal(shown["score"][:60], model.recommend(7, k=60)["score"])
+
+
 def test_newcomers_and_files_show_the_same(model, tmp_path):
     """A newcomer's list asks for what their answers point to; a saved model's lists are the model's."""
     newcomer = model.fold_in([(30, 31), (32, 33), (34, 35), (36, 37)])

@@ -220,6 +220,21 @@ def test_weights_of_somebody_else(tmp_path):
             RP3beta().set_weights(comparisons, wrong)
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "at", "value"),
+    [*((kind, "weights", 0, value) for kind in (EASE, RP3beta) for value in (np.inf, np.nan)),
+     (EASE, "mean", -1, -np.inf), (RP3beta, "weights_start", 0, 1), (RP3beta, "weights_start", 1, 10**6),
+     (RP3beta, "weights_start", -1, 3), (RP3beta, "weights_item", 0, -1), (RP3beta, "weights_item", 0, 15)],
+)  # fmt: skip
+def test_damaged_weights_are_refused(kind, name, at, value):
+    """Arrays of the right form whose numbers are not those of item weights make no model."""
+    model = kind().fit(some_clicks()[1])
+    tensors = {key: np.array(array) for key, array in model._tensors().items()}
+    assert model._restore(tensors, model._about())
+    tensors[name].flat[at] = value
+    assert not model._restore(tensors, model._about())
+
+
 def test_weights_can_be_looked_at_and_not_changed():
     model = EASE().fit(some_clicks()[1])
     with pytest.raises(ValueError, match="read-only"):

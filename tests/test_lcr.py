@@ -99,6 +99,14 @@ def test_the_start_is_the_base_model():
     np.testing.assert_allclose(base.m, m, rtol=1e-4, atol=1e-5)
 
 
+def test_local_models_start_at_nothing_where_they_count_for_nothing():
+    """Rows that an anchor is not near are zero at the start, and only those."""
+    _, local = local_models(some_ratings(), "gap_times_logistic", 0.8)
+    for rows, near in zip(local._split(local.start()), (local._near_users, local._near_items), strict=True):
+        assert (near == 0).any()
+        np.testing.assert_array_equal((rows != 0).any(axis=2), near[:, :, 0] > 0)
+
+
 def test_kernel_by_hand():
     """Right angles are at distance 1, opposites at 2, and a vector of zeros is at a right angle to all."""
     vectors = np.array([[2, 0], [0, 3], [1, 1], [-1, 0], [0, 0]], np.float32)

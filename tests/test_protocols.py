@@ -117,6 +117,14 @@ def test_menus_stay_whole_in_time():
     assert set(train["menu"]) == {1, 2} and test["menu"] == [3, 3]
 
 
+def test_a_named_column_keeps_rows_together_in_time():
+    """Rows of one item stay together if the item's column is named, whatever menus there are."""
+    table = {"user": [1] * 4, "menu": [1, 1, 2, 2], "item": list("ABAC"), "timestamp": [1, 2, 3, 4]}
+    train, test = rather.split_time(table, test=0.5, item="item")
+    assert train["item"] == ["A", "A"] and test["item"] == ["B", "C"]
+    assert rather.split_time(table, test=0.5).test["item"] == ["A", "C"]
+
+
 @pytest.mark.data
 @pytest.mark.parametrize(("per_user", "users"), [(20, 5289), (50, 3938), (100, 2711)])
 def test_users_of_movielens_1m(data, per_user, users):

@@ -108,3 +108,28 @@ def test_ratings_are_ordered_by_the_same_probabilities():
     pairs = fine.comparisons.pairs()
     right = fine.margins(pairs.user, pairs.winner, pairs.loser) > 0
     assert right.mean() == pytest.approx(fine.best_accuracy, abs=0.02)
+
+
+def test_what_sways_answers():
+    """Careless people are the share asked for and choose by a coin; the first one, and long ones, have their favour."""
+    world = rather.simulate(200, 12, rank=2, per_user=100, careless=0.25, side=1.0, covariates={"length": -0.5}, seed=1)
+    assert world.careless.sum() == 50 and world.effects == {"side": 1.0, "length": -0.5}
+    pairs = world.comparisons.pairs()
+    side, length = pairs.around.T.astype(float)
+    assert set(side) == {-1.0, 1.0} and abs((side * np.sign(length)).mean()) < 0.05 and abs(length.std() - 1) < 0.05
+    coin = world.careless[pairs.user]
+    assert abs(side[coin].mean()) < 0.06 and abs(length[coin].mean()) < 0.06
+    p = sigmoid(world.margins(pairs.user, pairs.winner, pairs.loser) + side - 0.5 * length)[~coin]
+    # of answers given with probability p the mean of 1 / p is the number of outcomes, two
+    assert (1 / p).mean() == pytest.approx(2, abs=0.1)
+
+
+def test_ties_are_as_frequent_as_the_reluctance():
+    """An item is preferred with probability sigma(margin - r), a tie is what is left; r is the median person's."""
+    world = rather.simulate(400, 10, rank=2, per_user=60, noise=1e6, ties=1.0, seed=1)
+    frame = world.comparisons.to_frame()
+    assert world.effects == {"tie": 1.0} and len(frame["tie"]) == 400 * 60
+    tied = np.array(frame["tie"])
+    each = np.array([tied[frame["user"] == user].mean() for user in world.comparisons.users])
+    assert np.median(each) == pytest.approx(1 - 2 * sigmoid(-1.0), abs=0.03)
+    assert each.std() > 0.1  # people have their own

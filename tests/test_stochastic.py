@@ -10,7 +10,7 @@ from rather import BPR, SGD, AltSVM, Comparisons, RobiRank, simulate
 from rather.logistic import sigmoid
 from rather.native import LOSSES as CODES
 from rather.native import core, factor
-from rather.rivals import stochastic
+from rather.rivals import robirank, stochastic
 from rather.rivals.bpr import _click_shares
 from rather.rivals.stochastic import click_rows, counts
 from rather.solving.reg import reg_scales
@@ -413,13 +413,42 @@ def test_rounds_differ_in_their_draws_and_shorten_their_steps(kind, passes):
 
 def test_sgds_shares_of_the_ridge_add_up(passes):
     """A step carries reg over the number of its row's comparisons; reg is twice the scale of the gradient at zero."""
-    comparisons = simulate(n_users=20, n_items=8, per_user=5).comparisons
+    comparisons = simulate(n_users=20, n_items=8, per_user=1).comparisons
     model = SGD(rank=2, max_iter=1, n_threads=1).fit(comparisons)
     scaled, _ = scales(comparisons.store, user_power=0.0, item_power=0.0, balance=0.0)
     scale, _ = reg_scales(comparisons.store, loss="squared_hinge", scales=scaled, n_threads=1)
     assert model.reg_ == pytest.approx(2 * scale)
     for ridge, n in zip((passes[0]["p"], passes[0]["q"]), counts(comparisons), strict=True):
         np.testing.assert_allclose(ridge * n, model.reg_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_the_gap_is_the_relative_change_of_the_objective(kind):
+    model = kind(rank=2, max_iter=3, n_threads=1, **({"tol": 0.0} if kind is SGD else {})).fit(clicks_of())
+    objectives = np.array([record["objective"] for record in model.history_])
+    np.testing.assert_allclose([r["gap"] for r in model.history_[1:]], abs(np.diff(objectives)) / objectives[1:])
+
+
+@pytest.mark.parametrize("kind", [BPR, RobiRank])
+def test_a_draws_rows_have_the_whole_ridge(kind, passes):
+    kind(rank=2, reg=0.25, max_iter=1, n_threads=1).fit(clicks_of())
+    assert [np.unique(passes[0][side]).tolist() for side in "pq"] == [[0.25], [0.25]]
+
+
+def test_the_seed_decides_the_order_of_robiranks_users(passes, monkeypatch):
+    """Every round goes through all users, each time in an order of its own."""
+    orders, comparisons = [], clicks_of()
+
+    def recorded(rows, order, steps):
+        orders.append(order.tolist())
+        return core.robirank_pass(rows, order, steps)
+
+    monkeypatch.setattr(stochastic.core, "robirank_pass", recorded)
+    monkeypatch.setattr(robirank, "core", stochastic.core)
+    for seed in (0, 0, 1):
+        RobiRank(rank=2, max_iter=2, n_threads=1, seed=seed).fit(comparisons)
+    assert all(sorted(order) == list(range(comparisons.n_users)) for order in orders)
+    assert orders[:2] == orders[2:4] and len({tuple(order) for order in orders}) == 4
 
 
 def test_default_ridges_of_bpr():

@@ -121,6 +121,27 @@ def test_text_that_does_not_fit_is_refused(name, tmp_path, monkeypatch):
         table_files.read_file(path)
 
 
+def test_a_file_too_large_is_not_read(tmp_path, monkeypatch):
+    """The size of a file tells that its text does not fit: none of it is read."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\n" + LONG)
+    monkeypatch.setattr(memory, "available", lambda: len(LONG))
+    monkeypatch.setattr(table_files, "_read", lambda f, what: pytest.fail("it was read"))
+    with pytest.raises(InputError, match="to read the file"):
+        table_files.read_file(path)
+
+
+@pytest.mark.parametrize("read", [read_by_standard_library, read_by_pyarrow])
+def test_what_columns_take_grows_with_text_and_fields(read, monkeypatch):
+    """Text of the same length needs more memory if it has more fields, and twice as much text needs more."""
+    needed = []
+    monkeypatch.setattr(memory, "require", lambda size, what, instead: needed.append(size))
+    for row, rows in ((b"1234567,1234567\n", 100), (b"1,2,3,4,5,6,7,8\n", 100), (b"1234567,1234567\n", 200)):
+        header = b",".join(b"%d" % k for k in range(1 + row.count(b",")))
+        read(header + b"\n" + rows * row, "t.csv", ",")
+    assert needed[0] >= 1600 and needed[0] < needed[1] and needed[0] < needed[2]
+
+
 def test_encodings(tmp_path):
     """Text of any encoding is read if it is named; one that is not there is refused."""
     for encoding in ("latin-1", "utf-16", "cp1252", "utf-8"):

@@ -1,10 +1,13 @@
 """Models that take in newer comparisons: as good as a fit to all of them, and whole whatever happens."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import rather
 from rather import AltSVM, Comparisons, Convex, InputError, simulate
+from rather.solving import start
 
 
 def cut(world, late_users, late_items, share=0.02):
@@ -209,5 +212,59 @@ def test_a_model_that_was_read(fitted, votes, tmp_path):
             model.update(new, old=wrong)
     model.update(new, old=old)
     assert no_worse(model, old.extended(new)) and model.slope_ == fitted.slope_
+    twin = copied(fitted).update(new)
+    assert [model.reg_, model.bias_reg_] == pytest.approx([twin.reg_, twin.bias_reg_], rel=1e-4)
     model.update(new)  # it has them now
     assert len(model._fitted_to) == len(old) + 2 * len(new)
+
+
+def test_users_who_sort_first_take_nobodys_place():
+    """Trust, weights and reluctance stay with the people they are of; newcomers have a typical person's."""
+
+    def strike(model, record):
+        raise KeyboardInterrupt
+
+    world = simulate(40, 12, rank=2, per_user=30, careless=0.3, ties=0.5, seed=2)
+    model = AltSVM(rank=2, reg=5.0, balance=0.0, trust=True, n_threads=1).fit(world.comparisons)
+    model.probability("user 1", "item 1", "item 2")
+    before = copied(model)
+    assert before.trust_.std() > 0.1 < before._slope.own.std()
+    later = {"user": ["a newcomer", "user 3"], "winner": ["item 1", "item 2"], "loser": ["item 3", "item 4"]}
+    model.set_params(callback=strike, tol=0.0)
+    with pytest.warns(UserWarning, match="interrupted"):  # so that reluctance is not found anew
+        model.update(Comparisons.from_frame({**later, "tie": [False, True]}, tie="tie"))
+    assert model.users_[0] == "a newcomer" and model.users_[1:].tolist() == before.users_.tolist()
+    for mine, known in ((model.trust_, before.trust_), (model._slope.own, before._slope.own)):
+        np.testing.assert_array_equal(mine, [1, *known])
+    np.testing.assert_array_equal(model._posed.scales.user_weight, model.trust_)
+
+
+def test_tastes_that_newer_votes_reveal():
+    """Directions that the regularisation kept at zero come to life once there are enough votes for them."""
+    first, second = simulate(80, 20, rank=2, per_user=60, seed=0).comparisons.split(0.5)
+    model = AltSVM(rank=3, reg=100.0).fit(first)
+    assert not model.user_factors_.any()
+    model.update(second)
+    assert model.user_factors_.any(axis=0).sum() >= 2 and no_worse(model, first.extended(second))
+
+
+def test_directions_follow_once_there_are_a_twentieth_more_votes(monkeypatch):
+    """What came in since they last followed counts together, whatever the number of updates it came in."""
+    frame = simulate(50, 10, rank=2, per_user=42, seed=0).comparisons.to_frame("dict")
+    grown, grow = [], start.grow
+
+    def recorded(problem, seed):
+        grown.append(True)
+        grow(problem, seed)
+
+    def part(first, last):
+        return Comparisons.from_frame({name: column[first:last] for name, column in frame.items()})
+
+    model = AltSVM(rank=2, reg=5.0).fit(part(0, 1000))
+    monkeypatch.setattr(start, "grow", recorded)
+    followed, ends = [], (1000, 1049, 1050, 1102, 1103)
+    for first, last in pairwise(ends):
+        grown.clear()
+        model.update(part(first, last))
+        followed.append(bool(grown))
+    assert followed == [False, True, False, True]
