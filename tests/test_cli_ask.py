@@ -454,7 +454,28 @@ def test_rank_says_how_sure_it_is(updatable):
     out = run("rank", updatable, "user 3", "--interval", 0.8, "--items", "item 1", "item 2")[1]
     assert out.splitlines()[0].split() == ["rank", "item", "score", "best", "worst", "top", "2", "group"]
     assert "with 80% probability from place best to worst" in out
-    assert document("rank", updatable, "user 3")["interval"] is None
+    plain = document("rank", updatable, "user 3")
+    assert (plain["interval"], plain["top_of"], plain["scale"]) == (None, None, None)
+
+
+def test_labels_are_the_tables(updatable):
+    """Where nothing is said, the label, --json, the library and its table name one and the same top."""
+    table = rather.load(updatable).rank("user 3", interval=0.8)
+    assert table.about == {"interval": 0.8, "top": 3, "scale": "log-odds"}  # 3 of 12 items, 10 of twenty and more
+    got = document("rank", updatable, "user 3", "--interval", 0.8)
+    assert (got["interval"], got["top_of"], got["scale"]) == (0.8, 3, "log-odds")
+    assert [row["top"] for row in got["ranking"]] == table["top"].tolist()
+    lines = run("rank", updatable, "user 3", "--interval", 0.8)[1].splitlines()
+    assert lines[0].split() == ["rank", "item", "score", "best", "worst", "top", "3", "group"]
+    shares = [f"{share:.0%}" for share in table["top"]]
+    assert [line.split()[-2] for line in lines[1:13]] == shares
+    assert abs(sum(table["top"]) - 3) < 1e-9  # so many places there are
+
+
+def test_the_list_of_ask_says_of_how_many(updatable):
+    """The probability of being among the first N comes with that N, which may be cut to the number of items."""
+    lines = run("ask", updatable, "--json", "--top", 50, piped=b"left\n")[1].splitlines()
+    assert [json.loads(line).get("top_of") for line in lines] == [None, 12, None, 12]
 
 
 def test_differences_are_the_librarys(updatable):

@@ -302,7 +302,9 @@ def _rank(parser: Parser) -> None:
         "among the first, and which items cannot be told apart (a user's or everybody's take a MODEL fitted with "
         "--updatable)",
     )  # fmt: skip
-    parser.add_argument("--top-of", type=int, metavar="N", help="with --interval: how many are the first (10)")
+    parser.add_argument(
+        "--top-of", type=int, metavar="N", help="with --interval: how many are the first (10; of under 20 items 3)"
+    )
     add_items(parser)
     add_answers(parser)
 

@@ -43,7 +43,7 @@ from .described import Describing
 from .exclusions import Rows, select
 from .factors import LARGEST, best_rows, copied
 from .features import Learned, means
-from .interest import LEAST, Interest
+from .interest import INTEREST, LEAST, Interest
 from .person import Person
 from .state import of_one_moment
 from .sure import Sure, of_things
@@ -336,6 +336,9 @@ class FoldInModel(Describing, Sure):
             return scores
         met = np.bincount(self.seen_[1], minlength=len(scores))
         return np.asarray(scores / (scores.std() or 1.0) + met / (met.std() or 1.0), np.float32)
+
+    def _scale(self, by: str) -> dict[str, str]:
+        return {"scale": INTEREST} if by == "interest" and self.interest_ is not None else {}
 
     def _best_shown(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
         if self.interest_ is None:

@@ -31,15 +31,15 @@ def ranking(knowledge: Knowledge, belief: Belief, limit: int) -> dict[str, Any]:
     top = min(TOP, len(among))
     share, more = settling(belief, _known(knowledge, among), top, SURE, MOST, 0)
     settled = {"top": top, "share": share, "sure": SURE, "more": more}
-    return {"rows": rows, "interval": INTERVAL, "of": len(knowledge.listed), "settled": settled}
+    return {"rows": rows, "interval": INTERVAL, "top_of": top, "of": len(knowledge.listed), "settled": settled}
 
 
 def everyone(knowledge: Knowledge) -> dict[str, Any]:
     """Everybody's ranking; without intervals where the model's file does not hold what was said."""
-    about = {"interval": INTERVAL, "of": len(knowledge.listed), "settled": None}
+    among = np.flatnonzero(knowledge.codes >= 0)
+    about = {"interval": INTERVAL, "top_of": min(TOP, len(among)), "of": len(knowledge.listed), "settled": None}
     if knowledge.model is None:
         return {"rows": [], **about}
-    among = np.flatnonzero(knowledge.codes >= 0)
     codes = knowledge.codes[among]
     try:
         draws = knowledge.model._frozen()._everyones_draws()[:, codes].astype(np.float32)
