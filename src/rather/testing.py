@@ -278,6 +278,47 @@ def copies(estimator: Any, comparisons: Comparisons) -> None:
     assert (again.fit(other).everyone() == _clone(estimator).fit(other).everyone()).all()
 
 
+def pickles(estimator: Any, comparisons: Comparisons) -> None:
+    """A pickled model answers as before: unfitted, fitted, asked, with features, of newcomers, with any callback."""
+    unfitted = pickle.loads(pickle.dumps(estimator))
+    assert not unfitted._is_fitted() and unfitted.get_params() == estimator.get_params()
+    if "callback" in estimator.get_params():
+        estimator.set_params(callback=lambda model, record: False)
+    states = [estimator.fit(comparisons), _clone(estimator).fit(comparisons).calibrate()]
+    if hasattr(states[1], "difference"):  # it says how sure it is
+        states[1].rank(states[1].users_[0], interval=0.9)
+    with contextlib.suppress(InputError):  # of those that do not learn from features
+        states.append(_clone(estimator).fit(comparisons, **_features(comparisons)))
+    if hasattr(estimator, "fold_in"):
+        a, b = estimator.items_[:2]
+        states.append(estimator.fold_in_many({"user": ["x"], "winner": [a], "loser": [b]}))
+        person = estimator.fold_in([(a, b)])
+        assert (pickle.loads(pickle.dumps(person)).score(estimator.items_) == person.score(estimator.items_)).all()
+    for model in states:
+        again, user, items = pickle.loads(pickle.dumps(model)), model.users_[0], model.items_
+        assert type(again) is type(model) and again.get_params() == {**model.get_params(), **_without_callback(model)}
+        assert copy.deepcopy(model).get_params() == copy.copy(model).get_params() == model.get_params()
+        assert (again.score(user, items) == model.score(user, items)).all()
+        assert (again.probability(user, items[0], items[1]) == model.probability(user, items[0], items[1])).all()
+
+
+def _without_callback(model: Any) -> dict[str, None]:
+    return {"callback": None} if "callback" in model.get_params() else {}
+
+
+def _features(comparisons: Comparisons) -> dict[str, Any]:
+    """Numbers, a category, lists and vectors known of every item, and a number of every user."""
+    n = len(comparisons.items)
+    return {
+        "item_features": {
+            "item": comparisons.items, "size": np.arange(n) % 5.0, "kind": [("a", "b", "c")[k % 3] for k in range(n)],
+            "tags": [("x|y", "y", "z|x")[k % 3] for k in range(n)],
+            "vector": [[float(k % 7), float(k % 2)] for k in range(n)],
+        },
+        "user_features": {"user": comparisons.users, "age": np.arange(len(comparisons.users)) % 7.0},
+    }  # fmt: skip
+
+
 def newcomers(estimator: Any, comparisons: Comparisons) -> None:
     """Where a model takes newcomers, one without answers and one with several get a whole ranking."""
     model = estimator.fit(comparisons)
@@ -337,5 +378,5 @@ def history(estimator: Any, comparisons: Comparisons) -> None:
     assert all({"seconds", "objective", "gap"} <= set(record) for record in told) and not estimator.interrupted_
 
 
-OF_MODELS = (lists, questions, strangers, probabilities, files, copies, newcomers, updates, history)
+OF_MODELS = (lists, questions, strangers, probabilities, files, copies, pickles, newcomers, updates, history)
 CLAIMS: tuple[Claim, ...] = (parameters, fitting, scores, seed, learning, refusals, *OF_MODELS)

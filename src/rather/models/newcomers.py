@@ -195,7 +195,7 @@ class FoldInModel(Describing, Sure):
             U = over._solve_newcomers(source, np.arange(comparisons.n_items, dtype=np.int32), n_threads, known)
             pairs = comparisons.pairs()
             chosen: list[Any] = list(zip(pairs.winner.tolist(), pairs.loser.tolist(), strict=True))
-            return Person(self, U, chosen, np.empty(0, np.int32), lambda: None, of_things)
+            return Person(self, U, chosen, np.empty(0, np.int32), _no_reluctance, of_things)
         rated = comparisons.ratings
         if rated is not None:
             answers: list[Any] = list(zip(comparisons.items[rated.item].tolist(), rated.rating.tolist(), strict=True))
@@ -390,6 +390,10 @@ class FoldInModel(Describing, Sure):
             and 0 <= rule.power <= 2
             and 1 <= rule.typical < np.inf
         )
+
+
+def _no_reluctance() -> None:
+    """Return the reluctance to decide of someone who met nothing that the model knows."""
 
 
 def solve_users(problem: Problem) -> None:
