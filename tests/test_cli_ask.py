@@ -29,15 +29,15 @@ def votes(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def path(votes):
-    """A model file without its comparisons, as 'rather fit' makes it."""
-    document("fit", votes, "--out", votes.parent / "m.rather")
+    """A model file without its comparisons."""
+    document("fit", votes, "--out", votes.parent / "m.rather", "--slim")
     return votes.parent / "m.rather"
 
 
 @pytest.fixture(scope="module")
 def updatable(votes):
     """A model file with its comparisons."""
-    document("fit", votes, "--out", votes.parent / "u.rather", "--updatable")
+    document("fit", votes, "--out", votes.parent / "u.rather")
     return votes.parent / "u.rather"
 
 
@@ -516,10 +516,10 @@ def test_mistakes(updatable, command, said):
 def test_a_file_without_what_was_said(path, votes, tmp_path):
     """How sure to be of users takes their answers; the line says which option keeps them."""
     for command in (("rank", path, "user 3", "--interval", 0.9), ("differences", path, "user 3")):
-        assert "fit it with --updatable, or describe someone by --answers FILE" in complaint(*command)
+        assert "fit it without --slim, or describe someone by --answers FILE" in complaint(*command)
     assert document("rank", path, *SOMEONE, "--interval", 0.9)["ranking"]
     (tmp_path / "r.csv").write_text("user,item,rating\na,x,1\na,y,2\nb,x,2\nb,y,1\n")
-    document("fit", tmp_path / "r.csv", "--out", tmp_path / "m", "--model", "ItemMean", "--updatable")
+    document("fit", tmp_path / "r.csv", "--out", tmp_path / "m", "--model", "ItemMean")
     assert "ItemMean does not know how sure it is" in complaint("rank", tmp_path / "m", "a", "--interval", 0.9)
     assert "ItemMean does not know how sure it is" in complaint("differences", tmp_path / "m", "a")
     assert "ItemMean" in complaint("update", tmp_path / "m", tmp_path / "r.csv")

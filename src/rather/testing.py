@@ -245,22 +245,37 @@ def probabilities(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def files(estimator: Any, comparisons: Comparisons) -> None:
-    """A loaded model is the saved one: class, parameters, scores, lists, probabilities. (Or it cannot be saved.)"""
+    """A loaded model is the saved one: class, parameters, scores, lists, probabilities, comparisons, and its bytes.
+
+    An estimator that cannot be saved promises nothing of it.
+    """
     model = estimator.fit(comparisons)
     if type(model)._tensors is Model._tensors:
         return
+    one = model.users_[0], model.items_
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         before = model.slope_
         model.save(path)
         assert load(path, type(model)).slope_ == model.slope_ == before, "saving calibrated"
         model.calibrate().save(path)
+        written = path.read_bytes()
         loaded = load(path, type(model))
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        for _ in range(3):  # by chance alone, the order of what is not in order would be the same now and then
+            loaded.save(path)
+            assert path.read_bytes() == written, "a second file of the same model has other bytes"
+        model.save(path, comparisons=False)
+        assert len(path.read_bytes()) < len(written), "comparisons=False left nothing out"
+        without = load(path, type(model))
+        assert without._fitted_to is None and (without.score(*one) == model.score(*one)).all()
+        path.write_bytes(written[: len(written) // 2])
         with _refused(FileError, "half a file"):
             load(path, type(model))
     assert type(loaded) is type(model) and loaded.get_params() == model.get_params()
     assert getattr(loaded, "history_", None) == getattr(model, "history_", None)
+    assert len(loaded._fitted_to) == len(comparisons), "the file does not hold the comparisons"
+    for kept, given in zip(loaded._fitted_to.source.columns(), comparisons.source.columns(), strict=True):
+        assert (kept is None and given is None) or np.array_equal(kept, given)
     user, items = model.users_[3], model.items_
     assert (loaded.score(user, items) == model.score(user, items)).all()
     unseen = {"k": 4, "exclude": "seen"}

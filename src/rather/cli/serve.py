@@ -39,8 +39,8 @@ def add_serving(parser: Any) -> None:
     keep.add_argument("--votes", metavar="DATABASE", help="elsewhere: a file, or postgresql://USER@HOST/NAME")
     keep.add_argument(
         "--refit", nargs="?", type=float, const=MINUTES, metavar="MINUTES",
-        help=f"fit again when there are new votes, at most so often: MODEL, fitted to votes --updatable ({MINUTES:g}); "
-        f"ITEMS always are ({MINUTES / 10:g})",
+        help=f"fit again when there are new votes, at most so often: MODEL, fitted to votes without --slim "
+        f"({MINUTES:g}); ITEMS always are ({MINUTES / 10:g})",
     )  # fmt: skip
     reach = parser.add_argument_group("who can reach it")
     reach.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="to listen at (127.0.0.1)")
@@ -127,7 +127,7 @@ def _film_club(state: Path) -> Path:
         model = AltSVM().fit(film_club().comparisons)
         model.calibrate()
         model._crowd()
-        model.save(path, comparisons=True)
+        model.save(path)
     return path
 
 

@@ -361,17 +361,18 @@ class Model(Stateful):
     # -- files --------------------------------------------------------------------------------------------------
 
     @of_one_moment
-    def save(self, path: str | Path, comparisons: bool = False) -> None:
+    def save(self, path: str | Path, comparisons: bool = True) -> None:
         """Write the model to a file, whole or not at all. :func:`rather.load` reads it back.
 
-        Probabilities of the loaded model need ``slope_``: call :meth:`calibrate` before, if they will be asked for.
+        The same model gives the same bytes. A file that was written after :meth:`calibrate` has probabilities at once.
 
         Parameters
         ----------
         path : path
         comparisons : bool
-            Whether the file also holds the comparisons that the model was fitted to. Then what is loaded from it can do
-            all that the model can, :meth:`AltSVM.update` and :meth:`AltSVM.certificate` among it.
+            Whether the file also holds the comparisons that the model was fitted to, which are everybody's answers. The
+            loaded model needs them for intervals of users, effects, :meth:`AltSVM.update` and
+            :meth:`AltSVM.certificate`. A model that was loaded without them, or is of newcomers, is saved without them.
         """
         self._require_fit()
         if not hasattr(self, "get_params"):

@@ -24,8 +24,8 @@ from .state import of_one_moment
 from .swayed import Swayed
 
 NO_COMPARISONS = (
-    "how sure to be of {what} follows from what was said, and this model was read from a file without it; "
-    "save it with save(path, comparisons=True), or use fold_in(answers)"
+    "how sure to be of {what} follows from the comparisons, and this model was read from a file without them; "
+    "save the fitted model with comparisons=True, or use fold_in(answers)"
 )
 
 
@@ -252,7 +252,7 @@ class Sure(Swayed):
         if comparisons is None:
             raise InputError(
                 "this model was saved before it learned how sure to be, and learning it needs the comparisons it was "
-                "fitted to; fit it again, ask it for rank(user, interval=0.9), and save it then"
+                "fitted to; fit it again, and save it with comparisons=True"
             )
         if isinstance(comparisons.source, Embedded):
             of_things()

@@ -166,7 +166,7 @@ def fit(database: str, base: str | None, out: str) -> None:
     model.fit(said)
     model.calibrate()
     model._crowd()
-    model.save(out, comparisons=True)
+    model.save(out)
 
 
 def _numbered(ids: Any) -> bool:
@@ -177,7 +177,7 @@ def check_base(model: Any, path: str, listed: Listed) -> None:
     """Refuse a model that votes on listed items cannot join."""
     kept = model._fitted_to
     if kept is None:
-        raise InputError(f"{path!r} does not hold what it was fitted to, so it cannot be fitted again; use --updatable")
+        raise InputError(f"{path!r} does not hold its comparisons, so it cannot be fitted again; fit it without --slim")
     if kept.source.name:
         raise InputError(
             f"{path!r} was fitted to {kept.source.name}, which votes cannot join; leave --refit out: answers are kept, "
