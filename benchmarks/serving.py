@@ -58,7 +58,7 @@ def main() -> None:
     answers = [tuple(rng.choice(model.items_, 2, replace=False).tolist()) for _ in range(50)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.rather"
-        model.save(path)
+        model.save(path, comparisons=False)
         loading = bench.median_seconds(lambda: rather.load(path))
     ours = bench.median_seconds(lambda: model.recommend(model.users_, k=10))
     ours_unseen = bench.median_seconds(lambda: model.recommend(model.users_, k=10, exclude="seen"))

@@ -74,7 +74,7 @@ def test_what_follows(parts, tmp_path):
     whole = old.extended(new)
     for mine, theirs in zip(model.seen_, whole.source.met(), strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    model.save(tmp_path / "m", comparisons=True)
+    model.save(tmp_path / "m")
     for one in (model, rather.load(tmp_path / "m")):
         one.update(Comparisons.from_frame({"user": ["zoe"], "winner": [LATE[0]], "loser": ["item 1"]}))
         assert len(one.items_) == 20 and len(one._fitted_to) == len(whole) + 1

@@ -705,7 +705,7 @@ def test_a_link_shows_a_ranking_and_no_answers(club, visit):
     everything = "\n".join(reply.text() for reply in told if "/api/" in reply.url)
     assert everything and len(tokens) == 4 and not any(token in everything for token in tokens)
     shared = next(reply.json() for reply in told if "/api/shared/" in reply.url)
-    assert set(shared) == {"rows", "interval", "of", "answered", "settled"}
+    assert set(shared) == {"rows", "interval", "top_of", "of", "answered", "settled"}
     assert set(shared["rows"][0]) == {"place", "best", "worst", "top", "group", "item"}
     friend.page.click("text=Find your own")
     friend.ready()

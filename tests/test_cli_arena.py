@@ -34,7 +34,7 @@ def log(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(log):
     path = log.parent / "m.rather"
-    told = document("fit", log, "--out", path, "--covariate", "length=len_a,len_b", "--updatable")
+    told = document("fit", log, "--out", path, "--covariate", "length=len_a,len_b")
     assert (told["format"], told["guessed"]) == ("arena", True)
     assert told["columns"]["outcome"] == "winner" and told["columns"]["left"] == "model_a"
     assert told["counted"].startswith("1,200 votes (") and told["covariates"] == ["length"]

@@ -31,15 +31,15 @@ def votes(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def path(votes):
-    """A model file without its comparisons, as 'rather fit' makes it."""
-    document("fit", votes, "--out", votes.parent / "m.rather")
+    """A model file without its comparisons."""
+    document("fit", votes, "--out", votes.parent / "m.rather", "--slim")
     return votes.parent / "m.rather"
 
 
 @pytest.fixture(scope="module")
 def updatable(votes):
     """A model file with its comparisons."""
-    document("fit", votes, "--out", votes.parent / "u.rather", "--updatable")
+    document("fit", votes, "--out", votes.parent / "u.rather")
     return votes.parent / "u.rather"
 
 
@@ -456,7 +456,28 @@ def test_rank_says_how_sure_it_is(updatable):
     out = run("rank", updatable, "user 3", "--interval", 0.8, "--items", "item 1", "item 2")[1]
     assert out.splitlines()[0].split() == ["rank", "item", "score", "best", "worst", "top", "2", "group"]
     assert "with 80% probability from place best to worst" in out
-    assert document("rank", updatable, "user 3")["interval"] is None
+    plain = document("rank", updatable, "user 3")
+    assert (plain["interval"], plain["top_of"], plain["scale"]) == (None, None, None)
+
+
+def test_labels_are_the_tables(updatable):
+    """Where nothing is said, the label, --json, the library and its table name one and the same top."""
+    table = rather.load(updatable).rank("user 3", interval=0.8)
+    assert table.about == {"interval": 0.8, "top": 3, "scale": "log-odds"}  # 3 of 12 items, 10 of twenty and more
+    got = document("rank", updatable, "user 3", "--interval", 0.8)
+    assert (got["interval"], got["top_of"], got["scale"]) == (0.8, 3, "log-odds")
+    assert [row["top"] for row in got["ranking"]] == table["top"].tolist()
+    lines = run("rank", updatable, "user 3", "--interval", 0.8)[1].splitlines()
+    assert lines[0].split() == ["rank", "item", "score", "best", "worst", "top", "3", "group"]
+    shares = [f"{share:.0%}" for share in table["top"]]
+    assert [line.split()[-2] for line in lines[1:13]] == shares
+    assert abs(sum(table["top"]) - 3) < 1e-9  # so many places there are
+
+
+def test_the_list_of_ask_says_of_how_many(updatable):
+    """The probability of being among the first N comes with that N, which may be cut to the number of items."""
+    lines = run("ask", updatable, "--json", "--top", 50, piped=b"left\n")[1].splitlines()
+    assert [json.loads(line).get("top_of") for line in lines] == [None, 12, None, 12]
 
 
 def test_differences_are_the_librarys(updatable):
@@ -497,10 +518,10 @@ def test_mistakes(updatable, command, said):
 def test_a_file_without_what_was_said(path, votes, tmp_path):
     """How sure to be of users takes their answers; the line says which option keeps them."""
     for command in (("rank", path, "user 3", "--interval", 0.9), ("differences", path, "user 3")):
-        assert "fit it with --updatable, or describe someone by --answers FILE" in complaint(*command)
+        assert "fit it without --slim, or describe someone by --answers FILE" in complaint(*command)
     assert document("rank", path, *SOMEONE, "--interval", 0.9)["ranking"]
     (tmp_path / "r.csv").write_text("user,item,rating\na,x,1\na,y,2\nb,x,2\nb,y,1\n")
-    document("fit", tmp_path / "r.csv", "--out", tmp_path / "m", "--model", "ItemMean", "--updatable")
+    document("fit", tmp_path / "r.csv", "--out", tmp_path / "m", "--model", "ItemMean")
     assert "ItemMean does not know how sure it is" in complaint("rank", tmp_path / "m", "a", "--interval", 0.9)
     assert "ItemMean does not know how sure it is" in complaint("differences", tmp_path / "m", "a")
     assert "ItemMean" in complaint("update", tmp_path / "m", tmp_path / "r.csv")

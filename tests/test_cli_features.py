@@ -55,7 +55,7 @@ def world(tmp_path_factory):
 def told(world):
     """What a fit to votes, films and people says; the model is model.rather."""
     features = ("--item-features", world / "films.csv", "--user-features", world / "people.csv")
-    return document("fit", world / "votes.csv", "--out", world / "model.rather", "--updatable", *features)
+    return document("fit", world / "votes.csv", "--out", world / "model.rather", *features)
 
 
 @pytest.fixture
@@ -301,7 +301,7 @@ def test_described_items_are_added(path, world, tmp_path):
     """Without newer votes the items of a table that are new are added by their features; so again, and it is said."""
     out = tmp_path / "m"
     told = document("update", path, "--item-features", world / "more.csv", "--out", out)
-    assert (told["new_items"], told["items"], told["new_users"], told["updatable"]) == (10, 60, 0, True)
+    assert (told["new_items"], told["items"], told["new_users"], told["answers"]) == (10, 60, 0, True)
     model, genre = rather.load(out), read_file(world / "more.csv")
     kind = {film: kinds.split("|")[0] for film, kinds in zip(genre["filmId"], genre["genres"], strict=True)}
     new = [film for film in kind if int(film[1:]) >= OLD]
@@ -335,8 +335,8 @@ def test_updates_that_are_mistakes(path, plain, world, tmp_path):
     films, before = ("--item-features", world / "films.csv"), path.read_bytes()
     (tmp_path / "few.csv").write_text("item,year\nnew,1999\n")
     (tmp_path / "odd.csv").write_text("item,genres,year\nnew,crime,long ago\n")
-    document("fit", world / "votes.csv", "--out", tmp_path / "once", "--rank", 2, "--reg", 9, *films)
-    document("fit", world / "votes.csv", "--out", tmp_path / "bpr", "--model", "BPR", "--updatable", "--max-iter", 2)
+    document("fit", world / "votes.csv", "--out", tmp_path / "once", "--rank", 2, "--reg", 9, "--slim", *films)
+    document("fit", world / "votes.csv", "--out", tmp_path / "bpr", "--model", "BPR", "--max-iter", 2)
     document("fit", world / "votes.csv", "--out", tmp_path / "mean", "--model", "Global")
     for argv, said in (
         ((path,), "update takes a FILE of newer data, or new items by --item-features FILE"),
@@ -349,7 +349,7 @@ def test_updates_that_are_mistakes(path, plain, world, tmp_path):
         ((tmp_path / "mean", *films), "Global does not learn from features"),
         ((tmp_path / "bpr", *films), "BPR does not learn from features"),
         ((tmp_path / "bpr", world / "later.csv", *films), "BPR cannot be updated"),
-        ((tmp_path / "once", world / "later.csv", "--old", world / "votes.csv"), "fit with --updatable"),
+        ((tmp_path / "once", world / "later.csv", "--old", world / "votes.csv"), "fit it without --slim"),
     ):
         assert said in complaint("update", *argv), argv
     assert path.read_bytes() == before

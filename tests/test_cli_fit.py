@@ -1,11 +1,13 @@
 """rather simulate and rather fit: what is read, what is told, what a checkpoint keeps."""
 
+import re
+
 import numpy as np
 import pytest
 
 import rather
 from rather import AltSVM, Comparisons
-from rather.cli import doctor
+from rather.cli import doctor, outputs
 from rather.cli.inputs import FORMATS
 from rather.data import table_files
 from rather.data.table_files import read_file
@@ -43,6 +45,54 @@ def test_fit_guesses_the_format(files, tmp_path, name):
     np.testing.assert_array_equal(rather.load(out).user_factors_, expected.user_factors_)
     assert told["rounds"] == len(expected.history_) and told["converged"] == expected.converged_
     assert (told["users"], told["items"]) == (len(expected.users_), len(expected.items_))
+
+
+@pytest.mark.parametrize("reg", [(), ("--reg", 5)], ids=["chosen", "given"])
+def test_every_time_is_that_of_what_it_names(reg, tmp_path, monkeypatch):
+    """By a clock that only these steps move: a fit that chose its regularisation is calibrated already."""
+    now = [0.0]
+    monkeypatch.setattr(outputs, "perf_counter", lambda: now[0])
+
+    def takes(kind, name, seconds):
+        real = getattr(kind, name)
+
+        def step(self, *args, **kwargs):
+            moved = now[0] + seconds
+            made = real(self, *args, **kwargs)
+            now[0] = moved  # whatever steps are within it
+            return made
+
+        monkeypatch.setattr(kind, name, step)
+
+    for name, seconds in (("fit", 2.0), ("calibrate", 30.0), ("_crowd", 400.0), ("effects", 5e3), ("save", 6e4)):
+        takes(AltSVM, name, seconds)
+    table_files.write_table(
+        tmp_path / "votes.csv", rather.simulate(20, 8, per_user=12, ties=0.5, seed=1).comparisons.to_frame("dict")
+    )
+    told = document("fit", tmp_path / "votes.csv", "--out", tmp_path / "m", *reg)
+    calibration = {"calibration": 30.0} if reg else {}
+    assert told["seconds"] == {"fit": 2.0, "saving": 12e4, **calibration, "intervals": 400.0, "effects": 5e3}
+    out = run("fit", tmp_path / "votes.csv", "--out", tmp_path / "m", *reg)[1]
+    lines = dict(re.split("  +", line, maxsplit=1) for line in out.splitlines() if "  " in line)
+    assert lines["fit"].startswith("AltSVM in 2.00 seconds: ") and lines["effects"].startswith("tie +")
+    took = {name: lines.get(f"{name} took") for name in ("saving", "calibration", "intervals", "effects")}
+    assert took == {
+        "saving": "120000.00 seconds", "calibration": "30.00 seconds" if reg else None,
+        "intervals": "400.00 seconds", "effects": "5000.00 seconds",
+    }  # fmt: skip
+
+
+def test_files_hold_the_answers_unless_slim(tmp_path):
+    """A fit says that its file holds everybody's answers and how large it is; --slim makes a smaller one without."""
+    document("simulate", "--out", tmp_path / "votes.csv", "--users", 30, "--items", 8, "--per-user", 15)
+    whole, slim = tmp_path / "m", tmp_path / "s"
+    for path, option, said in ((whole, (), "with everybody's answers"), (slim, ("--slim",), "without anybody's")):
+        code, out, _ = run("fit", tmp_path / "votes.csv", "--out", path, *option)
+        told = document("fit", tmp_path / "votes.csv", "--out", path, *option)
+        assert (code, told["bytes"], told["answers"]) == (0, path.stat().st_size, not option)
+        assert f"{path} ({told['bytes'] / 1000:.3g} kB, {said}" in out
+        assert (rather.load(path)._fitted_to is None) == bool(option)
+    assert slim.stat().st_size < whole.stat().st_size
 
 
 def test_fit_tells_people_what_it_did(files, tmp_path):

@@ -1,4 +1,4 @@
-"""rather update, and rather fit --updatable."""
+"""rather update, and files without answers: rather fit --slim."""
 
 import numpy as np
 import pytest
@@ -34,35 +34,37 @@ def fitted(file, path, *options):
 def test_in_place(parts, tmp_path):
     """A model that holds its comparisons is replaced by one that has taken in the file, and can be updated again."""
     old, new = parts
-    path = fitted(old, tmp_path / "m", "--updatable")
+    path = fitted(old, tmp_path / "m")
     told = document("update", path, new)
-    assert told["out"] == str(path) and told["comparisons"] == 800 and told["updatable"] and told["converged"]
+    assert told["out"] == str(path) and told["comparisons"] == 800 and told["answers"] and told["converged"]
     assert told["new_users"] == told["users"] - len(set(read_file(old)["user"])) > 0 == told["new_items"]
     assert told["rounds"] >= 1 and told["gap"] < 0.1 and told["format"] == "votes" and told["rank"] == 3
     model = rather.load(path)
     assert len(model.users_) == told["users"] and model.slope_ is not None
     assert document("update", path, new)["comparisons"] == 840
     code, out, err = run("update", path, new)
-    assert (code, err) == (0, "") and "880 by 80 users" in " ".join(out.split()) and f"saved        {path}" in out
+    assert (code, err) == (0, "") and "880 by 80 users" in " ".join(out.split()) and f"saved        {path} (" in out
+    assert "with everybody's answers; --slim leaves them out)" in out
     assert run("update", path, new, "--quiet") == (0, "", "")
 
 
 def test_elsewhere_with_old(parts, tmp_path):
-    """Without comparisons in the file they are given; the file that was read stays, and --updatable keeps them."""
+    """Without answers in the file they are given; the file that was read stays, and --slim leaves them out again."""
     old, new = parts
-    path, out = fitted(old, tmp_path / "m"), tmp_path / "n"
+    path, out = fitted(old, tmp_path / "m", "--slim"), tmp_path / "n"
     before = path.read_bytes()
-    told = document("update", path, new, "--old", old, "-o", out)
-    assert path.read_bytes() == before and not told["updatable"] and told["comparisons"] == 800
-    assert rather.load(out)._fitted_to is None
-    assert document("update", path, new, "--old", old, "--out", out, "--updatable")["updatable"]
+    told = document("update", path, new, "--old", old, "-o", out, "--slim")
+    assert path.read_bytes() == before and not told["answers"] and told["comparisons"] == 800
+    assert rather.load(out)._fitted_to is None and told["bytes"] == out.stat().st_size
+    assert "without anybody's answers)" in run("update", path, new, "--old", old, "--out", out, "--slim")[1]
+    assert document("update", path, new, "--old", old, "--out", out)["answers"]
     assert len(rather.load(out)._fitted_to) == 800
 
 
 def test_ids_as_the_model_has_them(tmp_path):
     """Whole numbers in CSV are text where the model's ids are, and one rating alone is taken in."""
     write_table(tmp_path / "old.csv", {"user": ["a", "a", "1", "1"], "item": ["x", "2"] * 2, "rating": [1, 2, 3, 1]})
-    path = fitted(tmp_path / "old.csv", tmp_path / "m", "--updatable")
+    path = fitted(tmp_path / "old.csv", tmp_path / "m")
     write_table(tmp_path / "new.csv", {"user": [1], "item": [7], "rating": [5]})
     told = document("update", path, tmp_path / "new.csv")
     assert (told["new_users"], told["new_items"]) == (0, 1)
@@ -74,7 +76,7 @@ def test_clicks_are_drawn_as_before(options, tmp_path):
     """How clicks were drawn against is in the file, and need not be said again."""
     rng = np.random.default_rng(0)
     write_table(tmp_path / "old.csv", {"user": np.repeat(np.arange(9), 3), "item": rng.integers(12, size=27)})
-    path = fitted(tmp_path / "old.csv", tmp_path / "m", "--updatable", *options)
+    path = fitted(tmp_path / "old.csv", tmp_path / "m", *options)
     write_table(tmp_path / "new.csv", {"user": [3], "item": [99]})
     assert document("update", path, tmp_path / "new.csv")["new_items"] == 1
     if options:
@@ -84,12 +86,12 @@ def test_clicks_are_drawn_as_before(options, tmp_path):
 def test_mistakes(parts, tmp_path):
     """One line each, and the model file is as it was."""
     old, new = parts
-    plain, able = fitted(old, tmp_path / "m"), fitted(old, tmp_path / "n", "--updatable")
-    single = fitted(old, tmp_path / "g", "--model", "BPR", "--updatable")
+    plain, able = fitted(old, tmp_path / "m", "--slim"), fitted(old, tmp_path / "n")
+    single = fitted(old, tmp_path / "g", "--model", "BPR")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     write_table(tmp_path / "stars.csv", {"user": ["user 1"] * 2, "item": ["item 1", "item 2"], "rating": [1, 2]})
     for argv, said in (
-        ((plain, new), "give them with --old, or fit with --updatable"),
+        ((plain, new), "give them with --old, or fit it without --slim"),
         ((able, new, "--old", old), "leave --old out"),
         ((plain, new, "--old", old, "--unseen", 3), "--unseen does not go with votes"),
         ((plain, old, "--old", new), "--old is not what the model was fitted to"),

@@ -247,3 +247,21 @@ def test_votes_with_all_that_they_carry(name, tmp_path):
     asked = "user 3", "item 1", "item 2"
     np.testing.assert_array_equal(again.probability(*asked), model.probability(*asked))
     assert model.probability(*asked).shape == ((1, 3) if name in ("AltSVM", "Convex") else (1,))
+
+
+def test_models_of_ties_and_of_embeddings_can_be_pickled():
+    """What votes carry, and things that occur once, are no obstacle; nor are newcomers to them."""
+    world = rather.simulate(30, 10, rank=2, per_user=20, ties=0.5, side=0.3, covariates={"words": 0.4}, seed=1)
+    tied = rather.AltSVM(rank=2).fit(world.comparisons)
+    table, user, (a, b, *_) = tied.effects(), tied.users_[0], tied.items_
+    for again in (pickle.loads(pickle.dumps(tied)), pickle.loads(pickle.dumps(tied.fold_in([(a, b, "tie")]))).model):
+        assert again.effects()["estimate"].tolist() == table["estimate"].tolist()
+        assert (again.probability(user, a, b, side="left") == tied.probability(user, a, b, side="left")).all()
+    rng = np.random.default_rng(0)
+    chosen, rejected = rng.normal(size=(2, 60, 4)).astype(np.float32)
+    once = Comparisons.from_embeddings(np.repeat(np.arange(10), 6), chosen, rejected)
+    model = rather.AltSVM(rank=2).fit(once)
+    person = model.fold_in(Comparisons.from_embeddings([0], chosen[:1], rejected[:1]))
+    for one, other in ((model, model.reward([3], chosen[:5])), (person, person.reward(chosen[:5]))):
+        again = pickle.loads(pickle.dumps(one))
+        assert ((again.reward([3], chosen[:5]) if one is model else again.reward(chosen[:5])) == other).all()

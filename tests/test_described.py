@@ -400,7 +400,7 @@ def test_files_and_checkpoints_of_rewards(tmp_path):
     train, test, _ = arena(n_users=40)
     choices = Comparisons.from_embeddings(*train)
     model = AltSVM().fit(choices)
-    model.save(tmp_path / "m", comparisons=True)
+    model.save(tmp_path / "m")
     read = rather.load(tmp_path / "m")
     np.testing.assert_array_equal(read.reward(3, test[1]), model.reward(3, test[1]))
     assert read.certificate().objective == pytest.approx(model.certificate().objective, rel=1e-5)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import rather
-from rather import BPR, AltSVM, Comparisons, Convex, FileError, InputError
+from rather import AltSVM, Comparisons, Convex, FileError, InputError
+from rather.models.estimator import Estimator
 from rather.models.files import FORMAT
 from rather.models.kept import PREFIX
 from rather.models.tensors import read_tensors, write_tensors
@@ -43,7 +44,7 @@ def test_what_is_loaded_can_do_the_same(kind, every, tmp_path):
     """The comparisons are the same, column by column; so are the certificate, the calibration and an update."""
     data, path = every[kind], tmp_path / "m"
     model = AltSVM(rank=2, reg=3.0, exposure=False).fit(data)
-    model.save(path, comparisons=True)
+    model.save(path)
     loaded = rather.load(path)
     kept = loaded._fitted_to
     assert kept.source.description() == data.source.description() and len(kept) == len(data)
@@ -59,25 +60,59 @@ def test_what_is_loaded_can_do_the_same(kind, every, tmp_path):
 def test_exposure_and_the_constrained_program(tmp_path):
     """Features of who met what, and the bound of Convex, are restored for a proof."""
     for model in (AltSVM(rank=2, exposure=True), Convex(lam=0.5, tol=0.05), AltSVM(rank=2, loss="hinge")):
-        model.fit(small_data("ratings")).save(tmp_path / "m", comparisons=True)
+        model.fit(small_data("ratings")).save(tmp_path / "m")
         again = rather.load(tmp_path / "m").certificate()
         assert again.objective == pytest.approx(model.certificate().objective, rel=1e-4)
         assert 0 < again.lower_bound <= again.objective
 
 
-def test_files_without_them_are_as_before(tmp_path):
-    """Nothing of the comparisons is in a file unless it is asked for."""
+def test_files_without_them(tmp_path):
+    """With comparisons=False nothing of the comparisons is in a file, nor in a second one of what is loaded from it."""
     model = AltSVM(rank=2).fit(small_data("votes"))
-    model.save(tmp_path / "m")
+    model.rank(model.users_[0], interval=0.9)  # learns how sure to be, which the file holds
+    model.save(tmp_path / "m", comparisons=False)
     tensors, metadata = read_tensors(tmp_path / "m", FORMAT, "model")
     assert not [name for name in tensors if name.startswith(PREFIX)] and "comparisons" not in json.loads(
         metadata["about"]
     )
     loaded = rather.load(tmp_path / "m")
-    with pytest.raises(InputError, match="cannot be saved with this model: it was read from a file without them"):
-        loaded.save(tmp_path / "n", comparisons=True)
-    BPR(rank=2).fit(small_data("clicks")).save(tmp_path / "b", comparisons=True)
-    assert rather.load(tmp_path / "b").calibrate().slope_ is not None
+    with pytest.raises(InputError, match="save the fitted model with comparisons=True"):
+        loaded.rank(loaded.users_[0], interval=0.9)
+    loaded.save(tmp_path / "n")
+    assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+@pytest.mark.parametrize("name", rather.ESTIMATORS)
+def test_every_estimator_can_use_them(name, tmp_path):
+    """A model that was saved right after fit is calibrated, says how sure it is and is updated once it is loaded."""
+    source = next(s for s in ("votes", "ratings", "clicks") if _takes(name, s))
+    model = rather.ESTIMATORS[name](n_threads=1).fit(small_data(source))
+    model.save(tmp_path / "m")
+    loaded, (a, b, *_) = rather.load(tmp_path / "m"), model.items_
+    users = model.users_
+    assert (loaded.probability(users, a, b) == model.probability(users, a, b)).all()
+    if hasattr(model, "difference"):
+        for who in ((), (users[0],)):
+            mine, theirs = model.rank(*who, interval=0.9), loaded.rank(*who, interval=0.9)
+            assert all(mine[name].tolist() == theirs[name].tolist() for name in ("item", "best", "worst", "top"))
+    if type(model).update is not Estimator.update:
+        assert loaded.update(small_data(source)).history_
+
+
+def _takes(name, source):
+    try:
+        rather.ESTIMATORS[name](n_threads=1).fit(small_data(source))
+    except InputError:
+        return False
+    return True
+
+
+def test_effects_of_a_loaded_model(tmp_path):
+    """What swayed people is estimated from the comparisons of the file."""
+    world = rather.simulate(40, 10, rank=2, per_user=20, ties=0.5, side=0.3, seed=1)
+    model = AltSVM(rank=2).fit(world.comparisons)
+    model.save(tmp_path / "m")
+    assert rather.load(tmp_path / "m").effects()["estimate"].tolist() == model.effects()["estimate"].tolist()
 
 
 def changed(column, value, at=0):
@@ -102,7 +137,7 @@ DAMAGE = {
 def test_damage_is_refused(kind, every, tmp_path):
     """Columns of wrong types, lengths, orders or numbers, with a right checksum, are refused in one line."""
     path, tried = tmp_path / "m", 0
-    AltSVM(rank=2, reg=3.0, max_iter=1).fit(every[kind]).save(path, comparisons=True)
+    AltSVM(rank=2, reg=3.0, max_iter=1).fit(every[kind]).save(path)
     tensors, metadata = read_tensors(path, FORMAT, "model")
     about = json.loads(metadata["about"])
 

@@ -48,7 +48,7 @@ def model(tmp_path_factory):
     fitted = AltSVM(rank=2, reg=5.0).fit(votes_of({"user": user, "winner": winner, "loser": loser}))
     fitted.calibrate()
     fitted._crowd()
-    fitted.save(path, comparisons=True)
+    fitted.save(path)
     return path
 
 
@@ -467,7 +467,7 @@ def test_people_and_items_that_are_numbers(tmp_path):
     path = tmp_path / "numbers"
     user, winner, loser = zip(*[(n % 5, n % 4, (n + 1 + n % 3) % 4) for n in range(40)], strict=True)
     numbers = {"user": user, "winner": winner, "loser": loser}
-    AltSVM(rank=1, reg=5.0).fit(votes_of(numbers)).save(path, comparisons=True)
+    AltSVM(rank=1, reg=5.0).fit(votes_of(numbers)).save(path)
     with Here(tmp_path / "state", listed=only_ids(["0", "1", "2", "3", "10"])) as here:
         answered(here, 12)
         refits.fit(here.ledger.address, str(path), str(tmp_path / "m"))
@@ -487,8 +487,8 @@ def test_what_votes_cannot_join(tmp_path):
     user, item, rating = zip(*[(u, i, (u * i) % 5 + 1) for u in range(8) for i in range(6)], strict=True)
     frame = {"user": user, "item": item, "rating": rating}
     rated = AltSVM(rank=1, reg=5.0).fit(Comparisons.from_ratings(frame, "user", "item", "rating"))
-    rated.save(tmp_path / "bare")
-    rated.save(tmp_path / "rated", comparisons=True)
-    for name, said in (("bare", "use --updatable"), ("rated", "which votes cannot join")):
+    rated.save(tmp_path / "bare", comparisons=False)
+    rated.save(tmp_path / "rated")
+    for name, said in (("bare", "without --slim"), ("rated", "which votes cannot join")):
         with pytest.raises(rather.InputError, match=said):
             refits.check_base(rather.load(tmp_path / name), name, only_ids(ITEMS))

@@ -1,5 +1,9 @@
 """scikit-learn's tools work on integer triples X = (i, j, k) and y = +-1."""
 
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -34,6 +38,30 @@ def test_cross_validation(model, triples):
     fitted = clone(model).fit(triples[0][train], triples[1][train])
     held_out = rather.Comparisons.from_triples(triples[0][test], triples[1][test])
     assert scores[0] == pytest.approx(rather.pairwise_accuracy(fitted, held_out), abs=0.01)  # but for ties
+
+
+def test_not_fitted_is_an_error_of_both():
+    """Where scikit-learn is loaded, our error is an instance of its own, under one name, and can be pickled."""
+    for ask in (lambda: AltSVM().score("a", "b"), lambda: BPR().users_, lambda: Global().rank("a")):
+        with pytest.raises(NotFittedError) as e:
+            ask()
+        assert isinstance(e.value, rather.NotFittedError) and type(e.value).__name__ == "NotFittedError"
+        again = pickle.loads(pickle.dumps(e.value))
+        assert isinstance(again, NotFittedError) and str(again) == str(e.value)
+
+
+def test_not_fitted_loads_nothing():
+    """An error before fit does not import scikit-learn."""
+    code = """
+import sys, rather
+try:
+    rather.AltSVM().users_
+except rather.NotFittedError as e:
+    assert type(e) is rather.NotFittedError and not any(name.startswith("sklearn") for name in sys.modules)
+    print("caught")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "caught\n"
 
 
 def test_grid_search(triples):

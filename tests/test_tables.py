@@ -57,3 +57,12 @@ def test_empty():
     empty = Table({"item": np.array([], dtype=object), "score": np.array([], np.float32)}, "pandas")
     assert len(empty) == 0 and list(empty) == [] and repr(empty) == "item  score"
     assert all(len(empty.to_frame(kind)) == n for kind, n in [("pandas", 0), ("polars", 0), ("dict", 2)])
+
+
+def test_a_table_carries_its_choices():
+    """What a table is about stays with its parts, and is the last line of its text."""
+    table = Table({"item": np.array(["A", "B"], dtype=object)}, about={"interval": 0.9, "top": 3})
+    for part in (table, table[:1], table.head(1)):
+        assert part.about == {"interval": 0.9, "top": 3}
+        assert repr(part).splitlines()[-1] == "(interval 0.9, top 3)" and "interval 0.9, top 3" in part._repr_html_()
+    assert Table({"item": np.array(["A"], dtype=object)}).about == {}

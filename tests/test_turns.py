@@ -142,6 +142,15 @@ def test_the_ranking_is_ones_own(here):
     assert here.get("/api/ranking?limit=8", browser=other).json() == before
 
 
+def test_the_ranking_says_of_how_many_first_it_tells(tmp_path):
+    """The probability of being among the first comes with their number: three, of two items two."""
+    for ids, top in ((ITEMS, 3), (ITEMS[:2], 2)):
+        with Here(tmp_path / str(top), listed=only_ids(ids)) as here:
+            here.answer(here.question()["token"])
+            got = here.get("/api/ranking").json()
+            assert got["top_of"] == top == round(sum(row["top"] for row in got["rows"]))
+
+
 def test_a_share_shows_the_ranking_and_no_answers(here):
     """To anybody with the link; whose secret is only kept hashed."""
     token = here.question()["token"]

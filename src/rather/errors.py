@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import sys
 from collections.abc import Collection
 from typing import Any
 
@@ -12,7 +13,16 @@ class InputError(ValueError):
 
 
 class NotFittedError(InputError, AttributeError):
-    """A model was asked for something before it was fitted."""
+    """A model was asked for something before it was fitted. Where scikit-learn is loaded, this is its error as well."""
+
+    def __new__(cls, *args: Any) -> NotFittedError:
+        theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+        if theirs is not None and not issubclass(cls, theirs):
+            cls = type(cls.__name__, (cls, theirs), {"__module__": cls.__module__})
+        return super().__new__(cls, *args)
+
+    def __reduce__(self) -> Any:
+        return NotFittedError, self.args
 
 
 class FileError(InputError):

@@ -100,7 +100,9 @@ def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 
     ax.set_ylim(-0.5, shown - 0.5)
     ax.set_xlim(0.4, float(table["worst"][:shown].max()) + 0.6)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_xlabel(f"place among {len(table):,}, {_percent(interval)} interval\nin a band: not told from its first")
+    ax.set_xlabel(
+        f"place among {len(table):,}, {_percent(table.about['interval'])} interval\nin a band: not told from its first"
+    )
     ax.set_title(who)
     return _plain(ax)
 
@@ -128,12 +130,12 @@ def person(person: Person, top: int = 15, interval: float = 0.9, ax: Any = None)
     table = person.difference(interval=interval)[: int(top)]
     rows = np.argsort(table["difference"], kind="stable")
     items, middle, low, high = (column[rows] for column in [*table.columns.values()][:4])
-    ax = _axes(ax, height=1.0 + 0.28 * len(rows))
+    ax, sure = _axes(ax, height=1.0 + 0.28 * len(rows)), _percent(table.about["interval"])
     for told, colour, label in ((True, OWN, ""), (False, PALE, " that holds 0: not told yet")):
         at = np.flatnonzero((low * high > 0) == told)
         if len(at):
             ax.hlines(at, low[at], high[at], color=colour, linewidth=2)
-            ax.plot(middle[at], at, "o", color=colour, label=f"{_percent(interval)} interval{label}")
+            ax.plot(middle[at], at, "o", color=colour, label=f"{sure} interval{label}")
     ax.axvline(0, color=CROWD, linewidth=0.8)
     ax.set_yticks(range(len(rows)), [str(item) for item in items])
     ax.set_ylim(-0.6, len(rows) - 0.4)

@@ -245,22 +245,37 @@ def probabilities(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def files(estimator: Any, comparisons: Comparisons) -> None:
-    """A loaded model is the saved one: class, parameters, scores, lists, probabilities. (Or it cannot be saved.)"""
+    """A loaded model is the saved one: class, parameters, scores, lists, probabilities, comparisons, and its bytes.
+
+    An estimator that cannot be saved promises nothing of it.
+    """
     model = estimator.fit(comparisons)
     if type(model)._tensors is Model._tensors:
         return
+    one = model.users_[0], model.items_
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         before = model.slope_
         model.save(path)
         assert load(path, type(model)).slope_ == model.slope_ == before, "saving calibrated"
         model.calibrate().save(path)
+        written = path.read_bytes()
         loaded = load(path, type(model))
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        for _ in range(3):  # by chance alone, the order of what is not in order would be the same now and then
+            loaded.save(path)
+            assert path.read_bytes() == written, "a second file of the same model has other bytes"
+        model.save(path, comparisons=False)
+        assert len(path.read_bytes()) < len(written), "comparisons=False left nothing out"
+        without = load(path, type(model))
+        assert without._fitted_to is None and (without.score(*one) == model.score(*one)).all()
+        path.write_bytes(written[: len(written) // 2])
         with _refused(FileError, "half a file"):
             load(path, type(model))
     assert type(loaded) is type(model) and loaded.get_params() == model.get_params()
     assert getattr(loaded, "history_", None) == getattr(model, "history_", None)
+    assert len(loaded._fitted_to) == len(comparisons), "the file does not hold the comparisons"
+    for kept, given in zip(loaded._fitted_to.source.columns(), comparisons.source.columns(), strict=True):
+        assert (kept is None and given is None) or np.array_equal(kept, given)
     user, items = model.users_[3], model.items_
     assert (loaded.score(user, items) == model.score(user, items)).all()
     unseen = {"k": 4, "exclude": "seen"}
@@ -276,6 +291,47 @@ def copies(estimator: Any, comparisons: Comparisons) -> None:
     assert (again.score(model.users_[0], model.items_) == model.score(model.users_[0], model.items_)).all()
     other = comparisons.split(0.5, seed=1, by="items" if comparisons.source.name else "pairs")[0]
     assert (again.fit(other).everyone() == _clone(estimator).fit(other).everyone()).all()
+
+
+def pickles(estimator: Any, comparisons: Comparisons) -> None:
+    """A pickled model answers as before: unfitted, fitted, asked, with features, of newcomers, with any callback."""
+    unfitted = pickle.loads(pickle.dumps(estimator))
+    assert not unfitted._is_fitted() and unfitted.get_params() == estimator.get_params()
+    if "callback" in estimator.get_params():
+        estimator.set_params(callback=lambda model, record: False)
+    states = [estimator.fit(comparisons), _clone(estimator).fit(comparisons).calibrate()]
+    if hasattr(states[1], "difference"):  # it says how sure it is
+        states[1].rank(states[1].users_[0], interval=0.9)
+    with contextlib.suppress(InputError):  # of those that do not learn from features
+        states.append(_clone(estimator).fit(comparisons, **_features(comparisons)))
+    if hasattr(estimator, "fold_in"):
+        a, b = estimator.items_[:2]
+        states.append(estimator.fold_in_many({"user": ["x"], "winner": [a], "loser": [b]}))
+        person = estimator.fold_in([(a, b)])
+        assert (pickle.loads(pickle.dumps(person)).score(estimator.items_) == person.score(estimator.items_)).all()
+    for model in states:
+        again, user, items = pickle.loads(pickle.dumps(model)), model.users_[0], model.items_
+        assert type(again) is type(model) and again.get_params() == {**model.get_params(), **_without_callback(model)}
+        assert copy.deepcopy(model).get_params() == copy.copy(model).get_params() == model.get_params()
+        assert (again.score(user, items) == model.score(user, items)).all()
+        assert (again.probability(user, items[0], items[1]) == model.probability(user, items[0], items[1])).all()
+
+
+def _without_callback(model: Any) -> dict[str, None]:
+    return {"callback": None} if "callback" in model.get_params() else {}
+
+
+def _features(comparisons: Comparisons) -> dict[str, Any]:
+    """Numbers, a category, lists and vectors known of every item, and a number of every user."""
+    n = len(comparisons.items)
+    return {
+        "item_features": {
+            "item": comparisons.items, "size": np.arange(n) % 5.0, "kind": [("a", "b", "c")[k % 3] for k in range(n)],
+            "tags": [("x|y", "y", "z|x")[k % 3] for k in range(n)],
+            "vector": [[float(k % 7), float(k % 2)] for k in range(n)],
+        },
+        "user_features": {"user": comparisons.users, "age": np.arange(len(comparisons.users)) % 7.0},
+    }  # fmt: skip
 
 
 def newcomers(estimator: Any, comparisons: Comparisons) -> None:
@@ -337,5 +393,5 @@ def history(estimator: Any, comparisons: Comparisons) -> None:
     assert all({"seconds", "objective", "gap"} <= set(record) for record in told) and not estimator.interrupted_
 
 
-OF_MODELS = (lists, questions, strangers, probabilities, files, copies, newcomers, updates, history)
+OF_MODELS = (lists, questions, strangers, probabilities, files, copies, pickles, newcomers, updates, history)
 CLAIMS: tuple[Claim, ...] = (parameters, fitting, scores, seed, learning, refusals, *OF_MODELS)

@@ -19,6 +19,16 @@ PLACES = ("rank", "best", "worst", "group")
 LONG = 1000  # rows
 
 
+def choices(ranked: Any) -> Document:
+    """Return the choices that a ranking depends on, read from its table."""
+    about = ranked.about
+    return {"interval": about.get("interval"), "top_of": about.get("top"), "scale": about.get("scale")}
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:g}%"
+
+
 def facts(console: Console, rows: dict[str, str]) -> None:
     """Names and values, one pair a line."""
     from rich.table import Table

@@ -14,7 +14,7 @@ from ..asking import Question
 from ..data.table_files import write_table
 from ..errors import InputError, number
 from ..models.information import AIMS
-from .answer import Document, in_json, in_words, table, write
+from .answer import Document, in_json, in_words, percent, table, write
 from .asked import add_feature, check_takes_newcomers, opened
 from .conversation import MOST, UNSEEN, Conversation, News, meant
 from .features import titles
@@ -36,9 +36,9 @@ FOR_PROGRAMS = (
     "undo or quit. Every line that is written is a document; its 'event' says which. 'question': left, right, the "
     "probability of left, the information of an answer in bits, policy and chance (how, and how likely, the pair was "
     "chosen). 'list', after an answer: answered (how many), unseen, of (how many items), ranking (the first N: rank, "
-    "item, score, the places best to worst, and top, the probability of being among the N), settled (the share of the "
-    f"first 'top' that is, and how many 'more' answers bring it to 'sure'; null: over {MOST}). 'error', instead of a "
-    "list: a sentence. 'end', the last line: a list, and all answers."
+    "item, score, the places best to worst, and top, the probability of being among the first 'top_of'), settled (the "
+    f"share of the first 'top' that is, and how many 'more' answers bring it to 'sure'; null: over {MOST}). 'error', "
+    "instead of a list: a sentence. 'end', the last line: a list, and all answers."
 )
 
 
@@ -200,7 +200,7 @@ class ToProgram:
 
 def _show_list(document: Document, console: Console, before: dict[Any, int]) -> None:
     """The list, the places between which each item is, and where it was, if that was elsewhere."""
-    sure, rows = f"place of {document['of']:,}, {document['interval']:.0%} sure", []
+    sure, rows = f"place of {document['of']:,}, {percent(document['interval'])} sure", []
     for row in document["ranking"]:
         then = before.get(row["item"], row["rank"])
         moved = f"was {then}" if then != row["rank"] else ""

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from ..asking import Question, next_question, settled
-from .answer import Document
+from .answer import Document, choices
 from .asked import known_of
 from .ids import typed
 
@@ -79,7 +79,7 @@ class Conversation:
         person, n = self._person(), len(self.model.items_)
         ranked = person.rank(interval=self.options.interval, top=min(self.options.top, n))
         of = settled(self.model, person, min(SETTLED, n), most=MOST)
-        about = {"answered": len(self.answers), "unseen": self.unseen, "interval": self.options.interval}
+        about = {"answered": len(self.answers), "unseen": self.unseen, **choices(ranked)}
         rows = [self._row(row) for row in ranked[: self.options.top]]
         return {**about, "of": n, "ranking": rows, "settled": asdict(of)}, ranked["item"].tolist()
 

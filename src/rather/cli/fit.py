@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from .answer import Document, facts
 from .features import files_of, learned, read_features, told
 from .inputs import as_read, read_source
 from .kept import kept_file, read_votes
-from .outputs import check_different, check_model
+from .outputs import check_different, check_model, saved, show_saved, timed
 from .wording import unconnected
 
 if TYPE_CHECKING:
@@ -56,26 +55,28 @@ def fit(options: argparse.Namespace) -> Answer:
     comparisons, features = source.comparisons(**settings), read_features(options, source.columns)
     if verbose:
         print(f"{as_read(source.about)}\n{comparisons}", file=sys.stderr)
-    began = time.perf_counter()
-    with warnings.catch_warnings():
+    seconds: dict[str, float] = {}
+    with warnings.catch_warnings(), timed(seconds, "fit"):
         warnings.filterwarnings("ignore", message="fit interrupted")  # said below, in one line
         model.fit(comparisons, **features)
     history = getattr(model, "history_", [])  # of those that have rounds
     sure = hasattr(model, "_crowd")  # can learn how sure to be of people, which intervals and ask take
     if model.slope_ is None or sure:
-        model.save(places[-1], options.updatable)  # before it is found how sure to be, which takes a few more fits
+        saved(model, places[-1], options.slim, seconds)  # before what takes a few more fits
         try:
             if history and model.interrupted_:
                 raise KeyboardInterrupt
             if model.slope_ is None:
-                model.calibrate()
+                with timed(seconds, "calibration"):
+                    model.calibrate()
             if sure:
-                model._crowd()
-            effects = _effects(model)
-            model.save(options.out, options.updatable)
+                with timed(seconds, "intervals"):
+                    model._crowd()
+            effects = _effects(model, seconds)
+            file = saved(model, options.out, options.slim, seconds)
         except KeyboardInterrupt:
             if model.slope_ is not None:
-                model.save(places[-1], options.updatable)
+                saved(model, places[-1], options.slim, seconds)
             kept = f" ({options.out} is as it was)" if len(places) > 1 else ""
             resume = "run the same command to go on" if options.checkpoint else "--checkpoint would let it go on"
             raise KeyboardInterrupt(
@@ -83,8 +84,8 @@ def fit(options: argparse.Namespace) -> Answer:
                 f"without {'probabilities' if model.slope_ is None else 'intervals'}; {resume}"
             ) from None
     else:
-        effects = _effects(model)
-        model.save(options.out, options.updatable)
+        effects = _effects(model, seconds)
+        file = saved(model, options.out, options.slim, seconds)
     for place in places[1:]:
         Path(place).unlink(missing_ok=True)
     return source.about | {
@@ -95,7 +96,7 @@ def fit(options: argparse.Namespace) -> Answer:
         "rank": getattr(model, "rank_", None), "chosen": _chosen(model),
         "features": learned(model, {"user": comparisons.n_users, "item": comparisons.n_items}),
         "effects": effects, "held_out": _held_out(model), "exposure": getattr(model, "exposure_", False),
-        "seconds": time.perf_counter() - began, "out": options.out, "resumed": options.checkpoint if resumed else None,
+        "seconds": seconds, **file, "resumed": options.checkpoint if resumed else None,
     }, _show  # fmt: skip
 
 
@@ -115,11 +116,12 @@ def _chosen(model: Any) -> list[str]:
     return [*(("rank",) if len({row["rank"] for row in tried}) > 1 else ()), "reg"] if tried else []
 
 
-def _effects(model: Any) -> list[Document]:
+def _effects(model: Any, seconds: dict[str, float]) -> list[Document]:
     """What swayed people beside their taste, with standard errors."""
     if not (getattr(model, "sway_", None) or (hasattr(model, "_knows_ties") and model._knows_ties())):
         return []
-    return [{"effect": r.effect, "estimate": r.estimate, "error": r.error} for r in model.effects()]
+    with timed(seconds, "effects"):
+        return [{"effect": r.effect, "estimate": r.estimate, "error": r.error} for r in model.effects()]
 
 
 def _held_out(model: Any) -> dict[str, float] | None:
@@ -141,7 +143,6 @@ def _swayed(effects: list[Document]) -> str:
 def _show(document: Document, console: Console) -> None:
     many = document["counted"].removesuffix(" comparisons")
     size = f"{many} by {document['users']:,} users over {document['items']:,} items"
-    rounds = f"{document['rounds']} rounds in {document['seconds']:.1f} seconds"
     reg = f", reg {document['reg']:.4g}" if document["reg"] is not None else ""
     rank = f", rank {document['rank']}" if document["rank"] else ""
     chosen = {0: "", 1: ", reg chosen on held-out answers", 2: ", both chosen on held-out answers"}[
@@ -150,7 +151,7 @@ def _show(document: Document, console: Console) -> None:
     exposed = ", learning from who met what" if document["exposure"] else ""
     fixed = document["model"] in FIXED_ROUNDS
     stopped = "as set" if fixed else "converged" if document["converged"] else "not converged: more with --max-iter"
-    how = f"{rounds}, {stopped} (gap {document['gap']:.1e}{reg}{rank}{chosen}{exposed})" if document["rounds"] else ""
+    how = f": {document['rounds']} rounds, {stopped} (gap {document['gap']:.1e}{reg}{rank}{chosen}{exposed})"
     facts(console, {
         "data": as_read(document),
         "comparisons": size,
@@ -160,8 +161,8 @@ def _show(document: Document, console: Console) -> None:
         **({} if document["held_out"] is None else {"held out": _foretold(**document["held_out"])}),
         **told(document["features"]),
         **({"effects": effects} if (effects := _swayed(document["effects"])) else {}),
-        "fit": f"{document['model']}{how and ', '}{how}",
-        "saved": document["out"],
+        "fit": f"{document['model']} in {document['seconds']['fit']:.2f} seconds{how if document['rounds'] else ''}",
+        **show_saved(document, "fit"),
     })  # fmt: skip
     out, named = document["out"], "user" in document["columns"]
     console.print(f"\nNext: rather {f'recommend {out} USER' if named else f'rank {out} --everyone'}")

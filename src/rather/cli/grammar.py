@@ -17,7 +17,7 @@ from .fit import fit
 from .inputs import FORMATS, add_file
 from .kept import add_votes
 from .lists import DIFFERENT, LISTED, TASTES, differences, effects, probability, rank, recommend, tastes
-from .outputs import add_force
+from .outputs import add_force, add_slim
 from .reproduce import paper
 from .serve import add_serving, serve
 from .sets import data, simulate
@@ -75,7 +75,7 @@ def grammar() -> Parser:
     _update(
         command(
             update,
-            "take newer data into a model that 'rather fit --updatable' saved, or new items by --item-features alone",
+            "take newer data into a saved model, or new items by --item-features alone",
             "model.rather today.csv",
             "[options] MODEL [FILE] [--old FILE] [--item-features FILE] [--out MODEL]",
         )
@@ -178,9 +178,7 @@ def _fit(parser: Parser) -> None:
         help="file to save the model to; replaces a model once whole, till then MODEL.partial",
     )
     add_force(parser)
-    parser.add_argument(
-        "--updatable", action="store_true", help="keep the comparisons in the model file, for 'rather update'"
-    )
+    add_slim(parser)
     _add_settings(parser)
     add_features(parser)
     model = parser.add_argument_group("model", "an option that a model does not have is refused; defaults are AltSVM's")
@@ -244,11 +242,11 @@ def _update(parser: Parser) -> None:
     _add_model(parser)
     add_file(parser, required=False)
     parser.add_argument(
-        "--old", metavar="FILE", help="what the model was fitted to, if its file does not hold it (--updatable)"
+        "--old", metavar="FILE", help="what the model was fitted to, if its file does not hold it (--slim)"
     )
     parser.add_argument("--out", "-o", metavar="MODEL", help="file to save to (MODEL itself, replaced once whole)")
     add_force(parser)
-    parser.add_argument("--updatable", action="store_true", help="keep the comparisons in the file (if MODEL does)")
+    add_slim(parser)
     _add_settings(parser)
     parser.add_argument("--threads", dest="n_threads", type=int, metavar="N", help="(as the model was fitted)")
     add_features(parser)
@@ -299,10 +297,12 @@ def _rank(parser: Parser) -> None:
     parser.add_argument(
         "--interval", type=float, metavar="X",
         help="such as 0.9: tell also between which places an item is with this probability, how likely it is to be "
-        "among the first, and which items cannot be told apart (a user's or everybody's take a MODEL fitted with "
-        "--updatable)",
+        "among the first, and which items cannot be distinguished (a user's or everybody's take a MODEL fitted "
+        "without --slim)",
     )  # fmt: skip
-    parser.add_argument("--top-of", type=int, metavar="N", help="with --interval: how many are the first (10)")
+    parser.add_argument(
+        "--top-of", type=int, metavar="N", help="with --interval: how many are the first (10; of under 20 items 3)"
+    )
     add_items(parser)
     add_answers(parser)
 

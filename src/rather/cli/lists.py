@@ -10,7 +10,7 @@ import numpy as np
 from ..data.ids import INTEGER, as_ids
 from ..data.table_files import write_table
 from ..errors import InputError, number
-from .answer import Document, facts, table
+from .answer import Document, choices, facts, percent, table
 from .asked import is_newcomer, items, known_of, newcomer, opened
 from .features import ROLES, blocks, check_learns, sentence
 from .ids import known_users, strange, typed
@@ -81,9 +81,7 @@ def rank(options: argparse.Namespace) -> Answer:
     else:
         who["user"] = _user(model, options.user, RANK_ADVICE)
         ranked = model.rank(who["user"], among, **how)
-    about = {"model": options.model, **who, "interval": options.interval}
-    if how:
-        about["top_of"] = min(LISTED, len(ranked)) if options.top_of is None else options.top_of
+    about = {"model": options.model, **who, **choices(ranked)}
     return about | {"ranking": _records(_columns(ranked))[: options.top]}, _show_rank
 
 
@@ -114,8 +112,8 @@ def _show_rank(document: Document, console: Console) -> None:
     rows = [{**row, top: f"{row['top']:.0%}"} for row in document["ranking"]]
     table(console, rows, ("rank", "item", "score", "best", "worst", top, "group"))
     console.print(
-        f"\nwith {document['interval']:.0%} probability from place best to worst; items of one group cannot be told "
-        "apart from its first"
+        f"\nscore in {document['scale']}; with {percent(document['interval'])} probability from place best to worst; "
+        "items of one group cannot be distinguished from its first"
     )
 
 
@@ -148,7 +146,7 @@ def recommend(options: argparse.Namespace) -> Answer:
         strangers.say()
         about = {"users": strangers.of - strangers.about["skipped"], **strangers.about}
     columns = _columns(ranked)
-    document = {"model": options.model, **about}
+    document = {"model": options.model, **about, "scale": ranked.about.get("scale")}
     if options.out is None:
         return document | {"recommendations": _records(columns)}, _show_recommend
     write_table(options.out, _own_names(columns, own))
@@ -168,6 +166,8 @@ def _show_recommend(document: Document, console: Console) -> None:
     else:
         names = ("rank", "item", "score") if "answers" in document else ("user", "rank", "item", "score")
         table(console, document["recommendations"], names)
+    if document["scale"] is not None:
+        console.print(f"\nscores are on the scale of {document['scale']}, not those of rank (--by score gives these)")
 
 
 # -- probability ------------------------------------------------------------------------------------------------------
@@ -199,9 +199,10 @@ def probability(options: argparse.Namespace) -> Answer:
 
 def _check_sure(model: Any, path: str) -> None:
     """Refuse a model that does not know how sure to be."""
-    if model.slope_ is None:
+    if model.slope_ is None and model._fitted_to is None:
         raise InputError(
-            f"{path!r} was saved without what probabilities take; make it with 'rather fit', which adds that"
+            f"{path!r} was saved without probabilities and without comparisons to learn them from; fit it again, with "
+            "'rather fit'"
         )
 
 
@@ -248,7 +249,7 @@ def differences(options: argparse.Namespace) -> Answer:
         who, found = who | people, model.difference(**people, items=among, interval=interval)
     rows = _records(found.columns)
     told = sum(row["low"] > 0 or row["high"] < 0 for row in rows)
-    about = {"model": options.model, **who, "interval": interval, "of": len(rows), "told": told}
+    about = {"model": options.model, **who, "interval": found.about["interval"], "of": len(rows), "told": told}
     return about | {"differences": rows[: options.top]}, _show_differences
 
 
@@ -259,9 +260,9 @@ def _show_differences(document: Document, console: Console) -> None:
     than = "the typical person" if document["other"] is None else document["other"]
     left = document["of"] - len(rows)
     console.print(
-        f"\nhow much more an item is worth than to {than}, in log-odds; of {document['told']:,} of {document['of']:,} "
-        f"items it can be told (0 is outside the interval)"
-        + (f"; {left:,} more with --top {document['of']}" if left else "")
+        f"\nhow much more an item is worth than to {than}, in log-odds, from low to high with "
+        f"{percent(document['interval'])} probability; 0 is outside that interval for {document['told']:,} of "
+        f"{document['of']:,} items" + (f"; {left:,} more with --top {document['of']}" if left else "")
     )
 
 
@@ -272,13 +273,16 @@ def effects(options: argparse.Namespace) -> Answer:
     model, _ = opened(options.model)
     if not hasattr(model, "effects"):
         raise InputError(f"{type(model).__name__} does not know of side, covariates and ties; fit AltSVM or Convex")
-    return {"model": options.model, "effects": _records(model.effects().columns)}, _show_effects
+    found = model.effects()
+    about = {"model": options.model, "interval": found.about["interval"]}
+    return about | {"effects": _records(found.columns)}, _show_effects
 
 
 def _show_effects(document: Document, console: Console) -> None:
     names = ("estimate", "error", "low", "high")
     rows = [{"effect": e["effect"], **{name: f"{e[name]:+.4f}" for name in names}} for e in document["effects"]]
     table(console, rows, ("effect", *names))
+    console.print(f"\nin log-odds, from low to high with {percent(document['interval'])} probability")
 
 
 # -- tastes -----------------------------------------------------------------------------------------------------------

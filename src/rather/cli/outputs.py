@@ -1,14 +1,18 @@
-"""What may be written where: nothing is overwritten that is not ours, unless --force says so."""
+"""What is written where: nothing is overwritten that is not ours, unless --force says so; models, and their times."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from ..data.table_files import table_destination
 from ..data.whole_files import destination
 from ..errors import InputError
+from .answer import Document
 
 OURS = "rather-model-"  # how the format of our model files begins, whatever the version
 
@@ -47,3 +51,45 @@ def check_different(what: str, paths: Iterable[str | None]) -> None:
     named = [path for path in paths if path is not None and path != "-"]
     if len({os.path.realpath(path) for path in named}) < len(named):
         raise InputError(f"{what} must be different files, not {', '.join(named)}")
+
+
+# -- models -----------------------------------------------------------------------------------------------------------
+
+
+def add_slim(parser: Any) -> None:
+    parser.add_argument(
+        "--slim", action="store_true",
+        help="leave everybody's answers out of the file: it has no intervals of users and cannot be updated by itself",
+    )  # fmt: skip
+
+
+@contextmanager
+def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    """Add the time that a block takes to what its name has taken before."""
+    began = perf_counter()
+    try:
+        yield
+    finally:
+        seconds[name] = seconds.get(name, 0.0) + perf_counter() - began
+
+
+def saved(model: Any, path: str, slim: bool, seconds: dict[str, float]) -> Document:
+    """Save a model; returns where, how large the file is and whether it holds everybody's answers."""
+    with timed(seconds, "saving"):
+        model.save(path, comparisons=not slim)
+    return {"out": path, "bytes": Path(path).stat().st_size, "answers": model._fitted_to is not None and not slim}
+
+
+def show_saved(document: Document, named: str) -> dict[str, str]:
+    """Return lines for the times of a command, but for that of the named step, and for the file."""
+    times = {f"{name} took": f"{took:.2f} seconds" for name, took in document["seconds"].items() if name != named}
+    holds = "with everybody's answers; --slim leaves them out" if document["answers"] else "without anybody's answers"
+    return {**times, "saved": f"{document['out']} ({_shown(document['bytes'])}, {holds})"}
+
+
+def _shown(size: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:,.1f} GB"

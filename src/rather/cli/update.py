@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from .answer import Document, facts
 from .features import check_learns, files_of, read_features
 from .ids import as_text, is_text
 from .inputs import Source, as_read, read_source
-from .outputs import check_different, check_model
+from .outputs import check_different, check_model, saved, show_saved, timed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,31 +67,36 @@ def _updated(model: Any, out: str, options: argparse.Namespace) -> Answer:
     before = len(model.users_), len(model.items_)
     if verbose:
         print(f"{as_read(source.about)}\n{new}", file=sys.stderr)
-    began = time.perf_counter()
-    with warnings.catch_warnings():
+    seconds: dict[str, float] = {}
+    with warnings.catch_warnings(), timed(seconds, "update"):
         warnings.filterwarnings("ignore", message="update interrupted")  # said below, in one line
         model.update(new, old, **features)
     if model.interrupted_:
         kept = f"{options.model} is as it was" if Path(options.model).exists() else "nothing is saved"
         raise KeyboardInterrupt(f"interrupted; {kept}")
-    seconds, updatable = time.perf_counter() - began, own is not None or options.updatable
-    if told:  # as before
-        model.effects()
-    model.save(out, comparisons=updatable)
+    file = _saved(model, told, out, options.slim, seconds)
     return source.about | {
         "model": options.model, "users": len(model.users_), "items": len(model.items_),
         "comparisons": len(model._fitted_to), "counted": model._fitted_to.source.counted(),
         "new_users": len(model.users_) - before[0],
         "new_items": len(model.items_) - before[1], "rounds": len(model.history_), "converged": model.converged_,
         "gap": model.history_[-1]["gap"], "reg": model.reg_, "rank": model.rank_, "seconds": seconds,
-        "updatable": updatable, "out": out,
+        **file,
     }, _show  # fmt: skip
+
+
+def _saved(model: Any, told: bool, out: str, slim: bool, seconds: dict[str, float]) -> Document:
+    """Save an updated model, with effects where it had them before."""
+    if told:
+        with timed(seconds, "effects"):
+            model.effects()
+    return saved(model, out, slim, seconds)
 
 
 def _check_old(model: Any) -> None:
     if getattr(model, "_items_learned", None) is not None or getattr(model, "_users_learned", None) is not None:
         raise InputError(
-            "the model was fitted with features, which --old has not; fit with --updatable, and leave it out"
+            "the model was fitted with features, which --old has not; fit it without --slim, and leave --old out"
         )
 
 
@@ -138,9 +142,9 @@ def _show(document: Document, console: Console) -> None:
         "data": as_read(document),
         "comparisons": f"{size}, in all",
         "new": f"{document['new_users']:,} users, {document['new_items']:,} items",
-        "update": f"{document['rounds']} rounds in {document['seconds']:.1f} seconds, {stopped} "
+        "update": f"{document['rounds']} rounds in {document['seconds']['update']:.2f} seconds, {stopped} "
                   f"(gap {document['gap']:.1e}, reg {document['reg']:.4g}, rank {document['rank']})",
-        "saved": document["out"] + ("" if document["updatable"] else ", without the comparisons"),
+        **show_saved(document, "update"),
     })  # fmt: skip
 
 
@@ -161,16 +165,13 @@ def _check_alone(options: argparse.Namespace) -> None:
 def _added(model: Any, out: str, options: argparse.Namespace) -> Answer:
     check_learns(model)
     features = read_features(options, model.names_)["item_features"]
-    before, told, began = len(model.items_), model._told.found is not None, time.perf_counter()
-    model.add_items(features)
-    seconds, updatable = time.perf_counter() - began, model._fitted_to is not None or options.updatable
-    if told:  # as before
-        model.effects()
-    model.save(out, comparisons=updatable)
+    before, told, seconds = len(model.items_), model._told.found is not None, dict[str, float]()
+    with timed(seconds, "update"):
+        model.add_items(features)
+    file = _saved(model, told, out, options.slim, seconds)
     return {
         "model": options.model, "item_features": options.item_features, "users": len(model.users_),
-        "items": len(model.items_), "new_users": 0, "new_items": len(model.items_) - before, "seconds": seconds,
-        "updatable": updatable, "out": out,
+        "items": len(model.items_), "new_users": 0, "new_items": len(model.items_) - before, "seconds": seconds, **file,
     }, _show_added  # fmt: skip
 
 
@@ -178,5 +179,5 @@ def _show_added(document: Document, console: Console) -> None:
     facts(console, {
         "data": f"{document['item_features']} (features of items)",
         "new": f"{document['new_items']:,} items, now {document['items']:,} in all",
-        "saved": document["out"] + ("" if document["updatable"] else ", without the comparisons"),
+        **show_saved(document, "update"),
     })  # fmt: skip

@@ -23,15 +23,17 @@ _CALLS = {
     r"ask for a 'dict' instead": "write a .csv file instead",
     r"^the (delimiter|encoding) is": r"--\1 is",
     r"or fit (AltSVM)": r"or give --model \1",
-    r"give them as old=\.\.\., or save models with comparisons=True": "give them with --old, or fit with --updatable",
+    r"give them as old=\.\.\., or save the fitted model with comparisons=True": (
+        "give them with --old, or fit it without --slim"
+    ),
     r"^old is": "--old is",
     r"leave old out": "leave --old out",
     r"fit it again, to old\.extended\(new\)": "fit it again, to all of the data",
-    r"comparisons=False": "without --updatable",
+    r"save with comparisons=False": "leave them out with --slim",
     r"\b(item|user)_features\b": r"--\1-features",
-    r"fit it again, ask it for rank\(user, interval=0\.9\), and save it then": "fit it again, with 'rather fit'",
-    r"save it with save\(path, comparisons=True\), or use fold_in\(answers\)": (
-        "fit it with --updatable, or describe someone by --answers FILE or --prefers WINNER LOSER"
+    r"fit it again, and save it with comparisons=True": "fit it again, with 'rather fit'",
+    r"save the fitted model with comparisons=True, or use fold_in\(answers\)": (
+        "fit it without --slim, or describe someone by --answers FILE or --prefers WINNER LOSER"
     ),
     r"update\(\.\.\.\) takes in more": "a FILE of newer data takes in more",
 }

@@ -7,6 +7,7 @@ import numbers
 from collections import Counter
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -299,11 +300,11 @@ def reader_of(about: Mapping[str, Any], width: int = 0) -> Reader:
         parts = [(as_(str, name), as_(bool, gone)) for name, gone in as_(list, about["parts"])]
         names = list(dict.fromkeys(name for name, _ in parts))
         labels = [f"{name} is missing" if gone else name for name, gone in parts]
-        return Reader(kind, _joined(names), names, labels, about, lambda columns: _read_numbers(columns, parts))
+        return Reader(kind, _joined(names), names, labels, about, partial(_read_numbers, parts))
     name = as_(str, about["name"])
     if kind == "dense":
         labels = [f"{name} {k}" for k in range(width)]
-        return Reader(kind, name, [name], labels, about, lambda columns: dense_of(columns[name], width))
+        return Reader(kind, name, [name], labels, about, partial(_read_dense, name, width))
     values = [as_(str, value) for value in as_(list, about["values"])]
     other, missing, split = (as_(bool, about[flag]) for flag in ("other", "missing", "split"))
     if kind != "words" or len(set(values)) < len(values):
@@ -311,8 +312,7 @@ def reader_of(about: Mapping[str, Any], width: int = 0) -> Reader:
     further = [word for word, wanted in (("other", other), ("missing", missing)) if wanted]
     labels = [f"{name}: {v}" for v in [*values, *(f"({word})" if word in values else word for word in further)]]
     return Reader(
-        kind, name, [name], labels, about,
-        lambda columns: _read_words(words_of(columns[name], split), values, other, missing),
+        kind, name, [name], labels, about, partial(_read_words, name, split, values, other, missing)
     )  # fmt: skip
 
 
@@ -347,7 +347,11 @@ def _numbers_learned(column: Column, said: list[str]) -> list[list[Any]]:
     return [[column.name, False]] * bool(varies) + [[column.name, True]] * bool(gone)
 
 
-def _read_numbers(columns: Mapping[str, Column], parts: list[tuple[str, bool]]) -> Doubles:
+def _read_dense(name: str, width: int, columns: Mapping[str, Column]) -> npt.NDArray[Any]:
+    return dense_of(columns[name], width)
+
+
+def _read_numbers(parts: list[tuple[str, bool]], columns: Mapping[str, Column]) -> Doubles:
     values = {name: numbers_of(columns[name]) for name, _ in parts}
     return np.stack([np.isnan(values[name]) if gone else values[name] for name, gone in parts], axis=1)
 
@@ -375,10 +379,13 @@ def _words_learned(column: Column, said: list[str]) -> dict[str, Any] | None:
     return {"kind": "words", "name": column.name, "values": sorted(kept), **flags}
 
 
-def _read_words(words: Words, values: list[str], other: bool, missing: bool) -> Any:
-    """A sparse matrix of 0 and 1."""
+def _read_words(
+    name: str, split: bool, values: list[str], other: bool, missing: bool, columns: Mapping[str, Column]
+) -> Any:
+    """Return a sparse matrix of 0 and 1."""
     from scipy.sparse import csr_matrix
 
+    words = words_of(columns[name], split)
     place = {value: k for k, value in enumerate(values)}
     rest = len(place) if other else -1
     found = [{place.get(name, rest) for name in names} - {-1} for names in words.sets]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,12 @@ from . import frames
 class Table:
     """Named columns of equal length, in order. Iterating gives rows as named tuples; ``table["score"]`` is a column,
     ``table[0]`` a row, ``table[:5]`` a table.
+
+    Attributes
+    ----------
+    about : dict
+        The choices that the columns depend on, by name: "interval", "top" (of how many items), "k", "min_gap", and
+        "scale" of scores that are not those of ``model.score`` ("log-odds" or "interest").
 
     Examples
     --------
@@ -35,9 +42,12 @@ class Table:
 
     SHOWN = 20
 
-    def __init__(self, columns: dict[str, Any], frame_kind: str = "dict") -> None:
+    def __init__(
+        self, columns: dict[str, Any], frame_kind: str = "dict", about: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
         self.columns = columns
         self.frame_kind = frame_kind
+        self.about = dict(about)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -50,7 +60,7 @@ class Table:
         if isinstance(key, (int, np.integer)):
             row = range(len(self))[key]  # counts from the end, and raises IndexError, as a list does
             return next(iter(self[row : row + 1]))
-        return Table({name: column[key] for name, column in self.columns.items()}, self.frame_kind)
+        return Table({name: column[key] for name, column in self.columns.items()}, self.frame_kind, self.about)
 
     def __iter__(self) -> Iterator[Any]:
         # A column whose name is no name in Python is called by its place, _0, _1, ...
@@ -78,6 +88,8 @@ class Table:
         lines = [line(list(shown)), *(line(list(row)) for row in zip(*shown.values(), strict=True))]
         if len(self) > self.SHOWN:
             lines.append(f"... {len(self):,} rows")
+        if self.about:
+            lines.append(f"({self._choices()})")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -89,7 +101,11 @@ class Table:
             for row in zip(*(c[: self.SHOWN].tolist() for c in self.columns.values()), strict=True)
         )
         more = f"<p>{len(self):,} rows</p>" if len(self) > self.SHOWN else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        about = f"<p>{escape(self._choices())}</p>" if self.about else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}{about}"
+
+    def _choices(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.about.items())
 
 
 def _text(value: Any) -> str:

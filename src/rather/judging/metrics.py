@@ -93,7 +93,8 @@ def ndcg(
     if not counts.any():
         raise InputError("NDCG is undefined: no test user has a rating with a gain above 0")
     values = got_dcg[counts] / best_dcg[counts]
-    return Table({user: users[counts], _beside(user, "ndcg"): values}) if per_user else _mean(judged, values)
+    columns = {user: users[counts], _beside(user, "ndcg"): values}
+    return Table(columns, about={"k": k}) if per_user else _mean(judged, values)
 
 
 def _dcg(start: Any, key: Any, gain: Any, k: int, n_threads: int) -> npt.NDArray[np.float64]:
@@ -185,7 +186,7 @@ def precision(
         shown = rows[query].astype(np.int64) * n + found
         hits += np.bincount(rows[query], np.isin(shown, wanted), minlength=len(users))
     if per_user:
-        return Table({user: users[who], _beside(user, "precision"): hits[who] / k})
+        return Table({user: users[who], _beside(user, "precision"): hits[who] / k}, about={"k": k})
     return _mean(judged, hits[who], np.full(len(who), k))
 
 
@@ -242,7 +243,8 @@ def pairwise_accuracy(
         return _mean(judged, right[counts], every[counts])
     user, values = test.names.get("user", "user"), right[counts] / every[counts]
     named = {user: test.users[counts], _beside(user, "accuracy"): values}
-    return Table({**named, _beside(user, "comparisons"): every[counts]})
+    about = {} if min_gap is None else {"min_gap": min_gap}
+    return Table({**named, _beside(user, "comparisons"): every[counts]}, about=about)
 
 
 def _mean(judged: Judged, parts: Any, wholes: Any = None) -> Mean:

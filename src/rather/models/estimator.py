@@ -3,6 +3,7 @@ fitted state in names that end in an underscore, ``fit(X, y)``, ``predict`` and 
 
 from __future__ import annotations
 
+import copy
 import inspect
 import warnings
 from collections.abc import Callable
@@ -57,6 +58,26 @@ class Estimator(Model):
         values = self.get_params().items()
         changed = (f"{k}={v!r}" for k, v in values if type(v) is not type(d := defaults[k].default) or v != d)
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    # -- copies ---------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds: of a fitted model everything but the callback, which a file leaves out as well.
+
+        An estimator that is not fitted keeps its callback, because a worker process calls it in ``fit``.
+        """
+        callback = {"callback": None} if self._is_fitted() and "callback" in self.__dict__ else {}
+        return {**self.__dict__, **callback}
+
+    def __copy__(self) -> Any:
+        made = object.__new__(type(self))
+        made.__dict__ = dict(self.__dict__)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        made = memo[id(self)] = object.__new__(type(self))
+        made.__dict__ = copy.deepcopy(self.__dict__, memo)
+        return made
 
     # -- fitting ------------------------------------------------------------------------------------------------
 

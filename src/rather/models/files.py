@@ -26,11 +26,11 @@ NAMED = ("user", "item")  # columns of results that may have the caller's own na
 NOT_SAVED = {"callback", "checkpoint"}  # a file must not decide what a later fit calls or overwrites
 
 
-def save_model(model: Any, path: str | Path, comparisons: bool = False) -> None:
+def save_model(model: Any, path: str | Path, comparisons: bool = True) -> None:
     """Write a fitted model; see :meth:`Model.save`."""
     start, item = model.seen_
-    own = None if model.__dict__.get("_are_newcomers") else model._fitted_to
-    rows, said = packed(own) if comparisons else ({}, None)
+    own = model._fitted_to if comparisons and not model.__dict__.get("_are_newcomers") else None
+    rows, said = ({}, None) if own is None else packed(own)
     tensors = {
         **model._tensors(),
         "seen_start": np.asarray(start, np.int64),
@@ -44,7 +44,7 @@ def save_model(model: Any, path: str | Path, comparisons: bool = False) -> None:
         "ids": {"users": _id_kind(model.users_), "items": _id_kind(model.items_)},
         **({} if said is None else {"comparisons": said}),
     }
-    write_tensors(path, FORMAT, tensors, {"about": json.dumps(about)})
+    write_tensors(path, FORMAT, tensors, {"about": json.dumps(about, sort_keys=True)})
 
 
 def about_model(model: Any) -> dict[str, Any]:

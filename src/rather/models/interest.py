@@ -19,6 +19,7 @@ import numpy as np
 from ..native import FloatArray, factor
 from .exclusions import Rows
 
+INTEREST = "interest"  # the scale of scores in lists to show
 LEAST = 8  # features, as far as there are so many; that all weigh the same was chosen on held-out training ratings
 
 

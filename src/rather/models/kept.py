@@ -1,4 +1,4 @@
-"""The comparisons that a model was fitted to, as tensors in its file: a model that has them can be updated."""
+"""The comparisons that a model was fitted to, as tensors in its file: a loaded model needs them for updates."""
 
 from __future__ import annotations
 
@@ -41,16 +41,10 @@ KINDS = {
 }  # fmt: skip
 LIMITS = {"weight": LARGEST_WEIGHT, "rating": LARGEST_RATING, "around": 2 * LARGEST_COVARIATE}
 MOST = 2**31 - 1
-NONE_TO_SAVE = (
-    "the comparisons cannot be saved with this model: it was read from a file without them, or is of newcomers; save "
-    "it with comparisons=False"
-)
 
 
-def packed(comparisons: Comparisons | None) -> tuple[dict[str, Any], dict[str, Any]]:
+def packed(comparisons: Comparisons) -> tuple[dict[str, Any], dict[str, Any]]:
     """The columns of comparisons as tensors, and what else is to be said of them."""
-    if comparisons is None:
-        raise InputError(NONE_TO_SAVE)
     rows, about = _packed_rows(comparisons)
     for role in ROLES:
         known = getattr(comparisons, f"{role}_features")
@@ -64,7 +58,9 @@ def packed(comparisons: Comparisons | None) -> tuple[dict[str, Any], dict[str, A
 def _packed_rows(comparisons: Comparisons) -> tuple[dict[str, Any], dict[str, Any]]:
     kept = comparisons.source.kept()
     if kept is None:
-        raise InputError(f"{type(comparisons.source).__name__} does not say what a file must hold of it")
+        raise InputError(
+            f"{type(comparisons.source).__name__} does not say what a file must hold of it; save with comparisons=False"
+        )
     rows, about = kept
     columns = {field.name: getattr(rows, field.name) for field in fields(rows)}
     if isinstance(comparisons.source, Embedded):

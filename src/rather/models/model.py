@@ -314,7 +314,12 @@ class Model(Stateful):
             seen=lambda: select(self.seen_, u), names=self.names_,
         )  # fmt: skip
         query, item, score, place = self._best_any(u, k, excluded, among, by)
-        return self._table({"user": asked[query], "item": self.items_[item], "score": score, "rank": place})
+        columns = {"user": asked[query], "item": self.items_[item], "score": score, "rank": place}
+        return self._table(columns, **self._scale(by))
+
+    def _scale(self, by: str) -> dict[str, str]:
+        """Return the scale of the scores in lists, where it is not that of ``score``."""
+        return {}
 
     def _best_any(self, u: Codes, k: int, excluded: Rows | None, items: Codes, by: str = "interest") -> tuple[Any, ...]:
         """The same as ``_best`` or ``_best_shown`` where some users may be unknown (-1)."""
@@ -348,24 +353,26 @@ class Model(Stateful):
             raise InputError(f"k is {k}, but there are only {most} {what}; ask for at most {most}")
         return int(k)
 
-    def _table(self, columns: dict[str, Any]) -> Table:
-        """A result in the caller's kind of frame and with the caller's names of columns."""
-        return Table({self.names_.get(role, role): column for role, column in columns.items()}, self.frame_kind_)
+    def _table(self, columns: dict[str, Any], **about: Any) -> Table:
+        """Return a result in the caller's kind of frame, with the caller's names of columns and the choices made."""
+        named = {self.names_.get(role, role): column for role, column in columns.items()}
+        return Table(named, self.frame_kind_, about)
 
     # -- files --------------------------------------------------------------------------------------------------
 
     @of_one_moment
-    def save(self, path: str | Path, comparisons: bool = False) -> None:
+    def save(self, path: str | Path, comparisons: bool = True) -> None:
         """Write the model to a file, whole or not at all. :func:`rather.load` reads it back.
 
-        Probabilities of the loaded model need ``slope_``: call :meth:`calibrate` before, if they will be asked for.
+        The same model gives the same bytes. A file that was written after :meth:`calibrate` has probabilities at once.
 
         Parameters
         ----------
         path : path
         comparisons : bool
-            Whether the file also holds the comparisons that the model was fitted to. Then what is loaded from it can do
-            all that the model can, :meth:`AltSVM.update` and :meth:`AltSVM.certificate` among it.
+            Whether the file also holds the comparisons that the model was fitted to, which are everybody's answers. The
+            loaded model needs them for intervals of users, effects, :meth:`AltSVM.update` and
+            :meth:`AltSVM.certificate`. A model that was loaded without them, or is of newcomers, is saved without them.
         """
         self._require_fit()
         if not hasattr(self, "get_params"):

@@ -61,4 +61,4 @@ class Newcomer:
         gone = for_one_person(exclude, names)
         made: Table = self.model.recommend([self._id], k=k, exclude=gone, items=items, by=by)
         columns = {name: column for name, column in made.columns.items() if name != names.get("user", "user")}
-        return Table(columns, self.model.frame_kind_)
+        return Table(columns, made.frame_kind, made.about)

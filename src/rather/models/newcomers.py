@@ -43,7 +43,7 @@ from .described import Describing
 from .exclusions import Rows, select
 from .factors import LARGEST, best_rows, copied
 from .features import Learned, means
-from .interest import LEAST, Interest
+from .interest import INTEREST, LEAST, Interest
 from .person import Person
 from .state import of_one_moment
 from .sure import Sure, of_things
@@ -195,7 +195,7 @@ class FoldInModel(Describing, Sure):
             U = over._solve_newcomers(source, np.arange(comparisons.n_items, dtype=np.int32), n_threads, known)
             pairs = comparisons.pairs()
             chosen: list[Any] = list(zip(pairs.winner.tolist(), pairs.loser.tolist(), strict=True))
-            return Person(self, U, chosen, np.empty(0, np.int32), lambda: None, of_things)
+            return Person(self, U, chosen, np.empty(0, np.int32), _no_reluctance, of_things)
         rated = comparisons.ratings
         if rated is not None:
             answers: list[Any] = list(zip(comparisons.items[rated.item].tolist(), rated.rating.tolist(), strict=True))
@@ -337,6 +337,9 @@ class FoldInModel(Describing, Sure):
         met = np.bincount(self.seen_[1], minlength=len(scores))
         return np.asarray(scores / (scores.std() or 1.0) + met / (met.std() or 1.0), np.float32)
 
+    def _scale(self, by: str) -> dict[str, str]:
+        return {"scale": INTEREST} if by == "interest" and self.interest_ is not None else {}
+
     def _best_shown(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
         if self.interest_ is None:
             return super()._best_shown(u, k, excluded, items)
@@ -387,6 +390,10 @@ class FoldInModel(Describing, Sure):
             and 0 <= rule.power <= 2
             and 1 <= rule.typical < np.inf
         )
+
+
+def _no_reluctance() -> None:
+    """Return the reluctance to decide of someone who met nothing that the model knows."""
 
 
 def solve_users(problem: Problem) -> None:

@@ -15,6 +15,7 @@ from ..native import FloatArray, threads
 from .belief import Belief, between
 from .exclusions import exclusions, for_one_person
 from .factors import best_rows, score_rows
+from .interest import INTEREST
 from .places import check
 
 
@@ -118,7 +119,7 @@ class Person:
         a, b = self.model._pair_up(self.model._item_codes(left), self.model._item_codes(right), "left", "right")
         mean, variance = self.belief.margins(a, b)
         swayed = self.model._swayed_by(side, covariates, len(a))
-        made: Table = self.model._table(between(mean + swayed, variance, interval))
+        made: Table = self.model._table(between(mean + swayed, variance, interval), interval=float(interval))
         return made
 
     def recommend(self, k: int | None = None, exclude: Any = None, items: Any = None, by: str = "interest") -> Table:
@@ -140,11 +141,12 @@ class Person:
 
     def _best(self, k: int, excluded: Any, items: Codes, shown: bool = False) -> Table:
         model, rows = self.model, (self._u, self.model.V_)
-        interest = getattr(model, "interest_", None)
-        if shown and interest is not None:
+        interest = getattr(model, "interest_", None) if shown else None
+        if interest is not None:
             met = np.unique(self._met)
             rows = interest.rows(self._u, model.V_, model.rank_ + 1, (np.array([0, len(met)]), met))
         one = np.zeros(1, np.int32)
         _, item, score, place = best_rows(rows[0], one, rows[1], k, excluded, items, threads(model.n_threads))
-        made: Table = model._table({"item": model.items_[item], "score": score, "rank": place})
+        scale = {} if interest is None else {"scale": INTEREST}
+        made: Table = model._table({"item": model.items_[item], "score": score, "rank": place}, **scale)
         return made

@@ -24,9 +24,12 @@ from .state import of_one_moment
 from .swayed import Swayed
 
 NO_COMPARISONS = (
-    "how sure to be of {what} follows from what was said, and this model was read from a file without it; "
-    "save it with save(path, comparisons=True), or use fold_in(answers)"
+    "how sure to be of {what} follows from the comparisons, and this model was read from a file without them; "
+    "save the fitted model with comparisons=True, or use fold_in(answers)"
 )
+
+
+LOG_ODDS = "log-odds"
 
 
 class Sure(Swayed):
@@ -60,7 +63,7 @@ class Sure(Swayed):
             items that few met, differ from :meth:`score`. Everybody's intervals are about who happened to answer:
             those of one person's answers are one answer's worth of chance, not many.
         top : int, optional
-            10 by default, of fewer than twenty items 3.
+            10 by default, of fewer than twenty items 3. The table's ``about`` holds it.
 
         The first call with an interval learns how sure to be from answers put aside, which takes about as long as a few
         fits; a file holds what was found before ``save``.
@@ -106,13 +109,14 @@ class Sure(Swayed):
         sure = np.where(mean > 0, (draws > 0).mean(axis=0), (draws < 0).mean(axis=0))
         order = np.lexsort((-np.abs(mean), -sure))
         columns = {"item": self.items_[among], "difference": mean, "low": low, "high": high, "sure": sure}
-        return self._table({name: column[order] for name, column in columns.items()})
+        return self._table({name: column[order] for name, column in columns.items()}, interval=float(interval))
 
     def _placed_table(self, draws: Any, among: Codes, interval: float, top: int) -> Table:
         found = places.ranked(draws, interval, top)
         item = self.items_[among[found.pop("order")]]
         score = found.pop("score")
-        return self._table({"item": item, "score": score, "rank": np.arange(1, len(item) + 1), **found})
+        columns = {"item": item, "score": score, "rank": np.arange(1, len(item) + 1), **found}
+        return self._table(columns, interval=float(interval), top=top, scale=LOG_ODDS)
 
     def _drawn(self, belief: Belief, among: Codes, other: bool = False) -> Any:
         rng = np.random.default_rng([self.seed % 2**63, int(other)])
@@ -148,7 +152,8 @@ class Sure(Swayed):
         asked, first = np.unique(u[order], return_index=True)
         for belief, rows in zip(self._beliefs(asked), np.split(order, first[1:]), strict=True):
             mean[rows], variance[rows] = belief.margins(a[rows], b[rows])
-        return self._table(between(mean + self._swayed_by(side, covariates, len(u)), variance, interval))
+        columns = between(mean + self._swayed_by(side, covariates, len(u)), variance, interval)
+        return self._table(columns, interval=float(interval))
 
     def _swayed_by(self, side: Any, covariates: Any, n: int) -> Any:
         """What surrounds n questions, in log-odds."""
@@ -247,7 +252,7 @@ class Sure(Swayed):
         if comparisons is None:
             raise InputError(
                 "this model was saved before it learned how sure to be, and learning it needs the comparisons it was "
-                "fitted to; fit it again, ask it for rank(user, interval=0.9), and save it then"
+                "fitted to; fit it again, and save it with comparisons=True"
             )
         if isinstance(comparisons.source, Embedded):
             of_things()

@@ -24,7 +24,7 @@ from .factors import FactorModel
 from .state import of_one_moment
 from .ties import estimated, own
 
-NORMAL = 1.959964  # of 95 %
+INTERVAL, NORMAL = 0.95, 1.959964  # that many standard errors either way
 LARGEST = 1e30
 SIDES = {"left": 1.0, "first": 1.0, "right": -1.0, "second": -1.0, None: 0.0}
 
@@ -87,7 +87,8 @@ class Swayed(FactorModel):
                 far = np.exp(min(NORMAL * error[at] / max(estimate[at], 1e-12), 50.0))
                 low[at], high[at] = estimate[at] / far, estimate[at] * far
         names = np.array(known.names, object)
-        return self._table({"effect": names, "estimate": estimate, "error": error, "low": low, "high": high})
+        columns = {"effect": names, "estimate": estimate, "error": error, "low": low, "high": high}
+        return self._table(columns, interval=INTERVAL)
 
     def _estimated(self) -> Estimates:
         if type(self)._estimates is Swayed._estimates:

@@ -31,8 +31,15 @@ def write_tensors(path: str | Path, form: str, tensors: Mapping[str, Any], metad
 
     arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     said = {**metadata, "format": form}
+    said["checksum"] = _checksum(arrays, said)
+    data = memoryview(save(arrays, said))
+    end = 8 + int.from_bytes(data[:8], "little")
+    # safetensors writes metadata in an arbitrary order: in order, the same model gives the same bytes.
+    header = json.dumps({**json.loads(bytes(data[8:end])), "__metadata__": dict(sorted(said.items()))}).encode()
+    header += b" " * (-len(header) % 8)
     with written_whole(path) as f:
-        f.write(save(arrays, {**said, "checksum": _checksum(arrays, said)}))
+        f.write(len(header).to_bytes(8, "little") + header)
+        f.write(data[end:])
 
 
 def read_tensors(path: str | Path, form: str, what: str, unchecked: str = "") -> tuple[dict[str, Any], dict[str, str]]:

@@ -35,7 +35,7 @@ GROWTH = 1.05  # times as many votes or ratings, and singular vectors follow
 NEAR = 6.0  # times the tolerance of a fit: of what newer data bring, one round leaves less than a sixth
 NO_COMPARISONS = (
     "updating needs the comparisons that the model was fitted to, and it was read from a file without them; give them "
-    "as old=..., or save models with comparisons=True"
+    "as old=..., or save the fitted model with comparisons=True"
 )
 
 

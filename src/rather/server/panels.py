@@ -32,15 +32,15 @@ def ranking(knowledge: Knowledge, belief: Belief, said: list[Said], limit: int) 
     left = max(knowledge.askable(said)[2], 0)
     share, more = settling(belief, _known(knowledge, among), top, SURE, min(MOST, left), 0)
     settled = {"top": top, "share": share, "sure": SURE, "more": more, "left": left}
-    return {"rows": rows, "interval": INTERVAL, "of": len(knowledge.listed), "settled": settled}
+    return {"rows": rows, "interval": INTERVAL, "top_of": top, "of": len(knowledge.listed), "settled": settled}
 
 
 def everyone(knowledge: Knowledge) -> dict[str, Any]:
     """Everybody's ranking; without intervals where the model's file does not hold what was said."""
-    about = {"interval": INTERVAL, "of": len(knowledge.listed), "settled": None}
+    among = np.flatnonzero(knowledge.codes >= 0)
+    about = {"interval": INTERVAL, "top_of": min(TOP, len(among)), "of": len(knowledge.listed), "settled": None}
     if knowledge.model is None:
         return {"rows": [], **about}
-    among = np.flatnonzero(knowledge.codes >= 0)
     codes = knowledge.codes[among]
     try:
         draws = knowledge.model._frozen()._everyones_draws()[:, codes].astype(np.float32)

@@ -241,7 +241,7 @@ def _fit(database: str, base: str | None, out: str) -> None:
     model._crowd()
     with written_whole(Path(out).with_suffix(APART)) as file:
         np.savez(file, **_without_each_fold(model, said, visitors, ids))
-    model.save(out, comparisons=True)
+    model.save(out)
 
 
 def _without_each_fold(model: Any, said: Comparisons, visitors: Any, ids: Any) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def check_base(model: Any, path: str, listed: Listed) -> None:
     """Refuse a model that votes on listed items cannot join."""
     kept = model._fitted_to
     if kept is None:
-        raise InputError(f"{path!r} does not hold what it was fitted to, so it cannot be fitted again; use --updatable")
+        raise InputError(f"{path!r} does not hold its comparisons, so it cannot be fitted again; fit it without --slim")
     if kept.source.name:
         raise InputError(
             f"{path!r} was fitted to {kept.source.name}, which votes cannot join; leave --refit out: answers are kept, "

@@ -69,7 +69,7 @@ class Row(BaseModel):
     place: int
     best: int | None = Field(description="with `worst`: between which places the item is, as sure as `interval` says")
     worst: int | None
-    top: float | None = Field(description="probability of being among the first three")
+    top: float | None = Field(description="probability of being among the first `top_of`")
     group: int | None = Field(description="items of a group cannot be told apart from its first")
     item: Item
 
@@ -87,6 +87,7 @@ class Settled(BaseModel):
 class Ranking(BaseModel):
     rows: list[Row]
     interval: float
+    top_of: int
     of: int
     answered: int
     settled: Settled | None

@@ -35,7 +35,7 @@ function line({ place, best, worst, top, group, item }, last) {
     el('td', {}, percent(top)));
 }
 
-export function draw(table, { rows, interval }, top = 3) {
+export function draw(table, { rows, interval, top_of: top }) {
   const before = heights(table);
   const unsure = rows.some(({ best }) => best === null);
   const last = Math.max(...rows.map((row) => row.worst));
