@@ -16,6 +16,9 @@ from rather.solving.spectrum import spectral_norm, sure_norm
 LOSSES = ("squared_hinge", "hinge", "logistic")
 
 
+SHORT = "ignore:the gap of Convex"
+
+
 def votes(seed=0, n_users=14, n_items=9, n=90, weights=True):
     """Random triples over all ids, with weights."""
     rng = np.random.default_rng(seed)
@@ -68,6 +71,7 @@ def general_purpose(comparisons, model):
     return problem.value
 
 
+@pytest.mark.filterwarnings(SHORT)  # the hinge's
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("form", [{"lam": 0.3}, {"reg": 2.0}, {"lam": 0.1, "bias": 1.5}, {"bias": True}])
 def test_same_optimum_as_a_general_purpose_solver(loss, form):
@@ -81,7 +85,8 @@ def test_same_optimum_as_a_general_purpose_solver(loss, form):
 
 def test_inside_the_radius_the_constraint_does_not_matter():
     comparisons = votes(n=40)
-    free = Convex.plain(lam=1e3).fit(comparisons)
+    with pytest.warns(UserWarning, match="the constraint does not bind; give a smaller lam"):
+        free = Convex.plain(lam=1e3, max_iter=20).fit(comparisons)
     proof = free.certificate()
     assert proof.nuclear_norm < 0.1 * np.sqrt(1e3 * comparisons.n_users * comparisons.n_items)
     assert proof.objective == pytest.approx(general_purpose(comparisons, free), rel=1e-3)
@@ -135,9 +140,57 @@ def test_bad_parameters(params, sentence):
         Convex(**params).fit(votes())
 
 
+@pytest.fixture(scope="module")
+def random_answers():
+    """Answers with much noise, of a truth of rank 8: flat directions, which hardly change the objective."""
+    world = rather.simulate(n_users=100, n_items=100, rank=8, per_user=1, noise=1.0, seed=2)
+    return world.test(6400, seed=3)
+
+
+@pytest.mark.parametrize("lam", [0.01, 0.1, 10, 30])
+def test_the_gap_reaches_tol(random_answers, lam):
+    """Neither columns that hold little nor a multiplier that swings keep the gap above it."""
+    model = Convex.plain(lam=lam, loss="logistic", max_iter=25, tol=2e-4).fit(random_answers)
+    assert model.converged_ and model.history_[-1]["gap"] <= 2e-4
+
+
+def test_the_gap_reaches_tol_with_a_penalty_and_features(random_answers):
+    model = Convex(reg=4.1, loss="logistic", bias=False, tol=1e-4, max_iter=25)
+    assert model.fit(random_answers).converged_
+    rng = np.random.default_rng(0)
+    items = {"item": random_answers.item_vocabulary.ids, "a": rng.standard_normal(random_answers.n_items)}
+    assert model.fit(random_answers, item_features=items).converged_
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"max_iter": 2}, "2 rounds, above tol=0.001: it still falls; set max_iter above 2"),
+        (
+            {"tol": 1e-9, "max_iter": 24},
+            "24 rounds, above tol=1e-09: single precision keeps it there; set tol to",
+        ),
+    ],
+)
+def test_a_fit_short_of_tol_warns_once(random_answers, params, sentence):
+    with pytest.warns(UserWarning) as warned:
+        model = Convex.plain(lam=0.1, loss="logistic", **params).fit(random_answers)
+    assert [sentence in str(w.message) for w in warned] == [True]
+    assert warned[0].filename == __file__
+    assert not model.converged_ and len(model.history_) == model.max_iter  # and the rounds are kept
+
+
+def test_no_warning_where_the_caller_ends_a_fit_or_a_twin_is_short(random_answers):
+    Convex.plain(lam=10, loss="logistic", callback=lambda model, record: True).fit(random_answers)
+    with pytest.warns(UserWarning) as warned:
+        Convex.plain(lam=10, loss="logistic", max_iter=2).fit(random_answers).calibrate()
+    assert len(warned) == 1
+
+
 # -- certificates -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings(SHORT)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kind", ["pairs", "stars"])
 def test_certificates_never_lie(loss, kind):
@@ -145,7 +198,7 @@ def test_certificates_never_lie(loss, kind):
     levels = 5 if kind == "stars" else None
     comparisons = rather.simulate(70, 45, rank=4, per_user=30, seed=2, levels=levels).comparisons
     model = AltSVM(rank=2, reg=2.0, loss=loss, tol=1e-6, max_iter=300)
-    best = Convex(reg=2.0, loss=loss, tol=2e-4).fit(comparisons).certificate()
+    best = Convex(reg=2.0, loss=loss, tol=2e-4, max_iter=30).fit(comparisons).certificate()
     gaps = []
     for rank in (1, 4, 45):
         proof = model.set_params(rank=rank).fit(comparisons).certificate()
@@ -241,6 +294,7 @@ def test_growing_never_raises_the_objective(loss):
 # -- edges ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings(SHORT)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_rank_zero_and_tiny_data(loss):
     one = Comparisons.from_frame({"user": [0], "winner": [0], "loser": [1]})

@@ -189,6 +189,7 @@ def test_every_column_comes_alive():
     assert model.user_factors_.any(axis=0).all()
 
 
+@pytest.mark.filterwarnings("ignore:the gap of Convex")
 def test_newcomers_of_the_constrained_program():
     """The prior of newcomers belongs to the factors that were kept."""
     comparisons = stars()

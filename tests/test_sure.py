@@ -255,7 +255,7 @@ def test_ratings_clicks_exposure_and_features_too(monkeypatch):
     for model in (
         AltSVM(exposure=True).fit(Comparisons.from_ratings(table), user_features=people),
         AltSVM().fit(Comparisons.from_clicks({name: table[name] for name in ("user", "item")}, seed=0)),
-        Convex(max_iter=5).fit(Comparisons.from_ratings(table)),
+        Convex(tol=0.1).fit(Comparisons.from_ratings(table)),
     ):
         assert len(model.rank(5, interval=0.9)) == 20
         worth = model._drawn(model._belief(5), np.arange(20)).mean(axis=0)

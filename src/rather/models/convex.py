@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +13,15 @@ from ..data.source import Source
 from ..errors import InputError, number
 from ..solving import start
 from ..solving.exposure import Exposure
-from ..solving.growth import FIRST_RANK, Growing
+from ..solving.growth import FIRST_RANK, Proximal
 from .lowrank import LowRank
 from .parameters import check_fit_params
 from .rounds import run_rounds
 from .strengths import settled
 from .tuning import RANK, Choice, choose
+
+SLACK = 0.9  # a norm below this share of the radius does not touch the constraint
+FEW_ROUNDS, STUCK = 8, 0.9  # a gap that keeps this share over the last quarter of the rounds falls no more
 
 
 class Convex(LowRank):
@@ -56,7 +60,8 @@ class Convex(LowRank):
         Rounds (each a growth of the factors and five Newton steps on both) at most.
     tol : float
         Stop once the objective is proven to be at most this share above the optimum. Single precision limits it to
-        about 1e-5. The hinge, which is smoothed to descend on, may need more rounds than it is given.
+        1e-5 or 1e-4. The hinge, which is smoothed to descend on, may need more rounds than ``max_iter``. A fit that
+        ends above ``tol`` warns, and gives the reason and a remedy.
     n_threads : int, optional
         All cores by default; the result is the same with any number.
     seed : int
@@ -132,6 +137,37 @@ class Convex(LowRank):
         }
         return cls(**{**published, **params, "lam": lam})
 
+    _warns = True
+
+    def _twin(self) -> Any:
+        twin = super()._twin()
+        twin._warns = False
+        return twin
+
+    def _built_apart(self, what: str, build: Callable[[Any], bool]) -> Any:
+        super()._built_apart(what, build)
+        ended = self.converged_ or self.interrupted_ or len(self.history_) < self.max_iter  # or by a callback
+        if self._warns and not ended:
+            warnings.warn(self._why_short_of_tol(), stacklevel=3)
+        return self
+
+    def _why_short_of_tol(self) -> str:
+        """Return why the last gap is above tol, and a remedy."""
+        gaps = [record["gap"] for record in self.history_]
+        rounds, gap, before = len(gaps), gaps[-1], gaps[-1 - len(gaps) // 4]
+        if self._proof is not None and self.lam is not None and self._proof.nuclear_norm < SLACK * self._radius():
+            why = f"lam={self.lam:g} is so large that the constraint does not bind; give a smaller lam"
+        elif rounds >= FEW_ROUNDS and gap > STUCK * before:
+            limit = "the smoothing of the hinge" if self.loss == "hinge" else "single precision"
+            why = f"{limit} keeps it there; set tol to {1.1 * gap:.1e} or more"
+        else:
+            why = f"it still falls; set max_iter above {self.max_iter}"
+        return f"the gap of Convex is {gap:.1e} after {rounds} rounds, above tol={self.tol:g}: {why}"
+
+    def _radius(self) -> float:
+        """Return the largest nuclear norm that lam allows."""
+        return math.sqrt(self.lam * self.user_factors_.shape[0] * self.item_factors_.shape[0]) if self.lam else math.inf
+
     def _fit(self, comparisons: Comparisons) -> bool:
         self._check_params()
         began = time.perf_counter()
@@ -149,7 +185,7 @@ class Convex(LowRank):
         self.cv_results_ = [] if chosen is None else chosen.results
         problem = self._problem(comparisons.source, scaled, exposed, min(FIRST_RANK, n, m), *factors)
         start.spectral(problem, self.seed)
-        solver = Growing(problem, self.seed, radius)
+        solver = Proximal(problem, self.seed, radius, self.tol)
         self.loss_ = self.loss
         self._set_data(comparisons)
         self._set_interest(exposed, comparisons)
@@ -177,7 +213,7 @@ class Convex(LowRank):
             self._slope.found = chosen.calibration
         return done
 
-    def _take(self, solver: Growing, exposed: Exposure | None, last: bool = False) -> None:
+    def _take(self, solver: Proximal, exposed: Exposure | None, last: bool = False) -> None:
         """The factors as they are now, and what is known about them."""
         self._proof = solver.proof if solver.rounds_done else None
         self._set_factors(*solver.factors)

@@ -24,7 +24,7 @@ from ..native import FloatArray
 from .problem import SQUARES, Problem
 from .spectrum import decompose, gradient, spectral_norm, sure_norm
 
-LANCZOS_TOL = 1e-4
+LANCZOS_TOL = 1e-8
 
 
 @dataclass(frozen=True)

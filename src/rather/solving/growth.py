@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..native import FloatArray, factor
+from ..native import FloatArray, core, factor
 from . import smoothing, start
-from .certificate import Certificate, certify, within
+from .certificate import LANCZOS_TOL, Certificate, certify, within
 from .newton import Newton
 from .problem import Problem
 from .spectrum import Singular, decompose, gradient, holding, leading, rows_of
@@ -17,8 +17,8 @@ from .spectrum import Singular, decompose, gradient, holding, leading, rows_of
 FIRST_RANK = 16
 STEPS = 5  # Newton's rounds between two certificates
 NEGLIGIBLE = 1e-4  # columns that hold less than this share of the largest one's singular value are dropped
-LOOSE = 1e-2  # relative accuracy of directions to grow in
-CALMER = 8  # rounds after which reg moves half as far
+LOOSE = 1e-4  # relative accuracy of directions to grow in
+STRIDE = 2.0  # log reg moves by this much at most
 LEAST_REG = 1e-9  # of the first one
 
 Coefficients = tuple[FloatArray | None, FloatArray | None]
@@ -39,7 +39,7 @@ class Growing:
 
     def __init__(self, problem: Problem, seed: int, radius: float | None = None) -> None:
         self.newton = Newton(problem, seed)
-        self.radius = radius
+        self.radius, self.accuracy = radius, LANCZOS_TOL
         self.factors = problem.U, problem.V, problem.rank  # of the best scores so far
         self.coefficients: Coefficients = None, None  # of the prior means there
         self.g = problem.g  # and the effects there
@@ -50,6 +50,7 @@ class Growing:
         self.first_reg = problem.reg
         self._norm = 0.0
         self.proof = Certificate(np.inf, 0.0, 0.0, problem.reg, 0.0)
+        self._stride = STRIDE
         self._last = np.log(problem.reg), 0.0  # log reg of the round before, and that of its norm over the radius
         self.rounds_done = 0
 
@@ -68,7 +69,7 @@ class Growing:
             self.newton.round()
         self.rounds_done += 1
         self.problem.refresh()
-        self._keep(certify(self.problem, self.radius))
+        self._keep(certify(self.problem, self.radius, self.accuracy))
         return {
             "objective": self.proof.objective, "gap": self.proof.relative_gap, "lower_bound": self.proof.lower_bound,
             "rank": self.factors[2],
@@ -109,22 +110,24 @@ class Growing:
 
     def _grow(self) -> None:
         """Balance the factors, drop columns that hold next to nothing, and add those that lower the objective."""
-        old = self.problem
+        old, slopes = self.problem, gradient(self.problem)
         held = _held(old)
         kept = len(held.values)
-        most = min(old.store.n_users, old.store.n_items) - kept
-        slopes, added = gradient(old), 0
+        most, found = min(old.store.n_users, old.store.n_items) - kept, _first(held, 0)
         if most > 0 and leading(slopes, 1, LOOSE, held).values[0] > old.reg:
             found = leading(slopes, min(most, kept // 2 + 8), LOOSE, held)
-            added = int((found.values > old.reg).sum())
-        del slopes
+            found = _first(found, int((found.values > old.reg).sum()))
+        self.newton.problem = self._extended(held, found, slopes)
+
+    def _extended(self, held: Singular, found: Singular, slopes: Any) -> Problem:
+        """Return the problem at the held triples and those found, shrunk by reg."""
+        old, kept, added = self.problem, len(held.values), len(found.values)
         problem = holding(old, held, kept + added)
         problem.refresh()
         if added:
-            left, right = factor(old.store.n_users, added), factor(old.store.n_items, added)
-            left[:, :added], right[:, :added] = rows_of(old, found.left[:, :added], found.right[:, :added])
-            start.fill(problem, np.arange(kept, kept + added), left, found.values[:added], right)
-        self.newton.problem = problem
+            left, right = _rows(old, found)
+            start.fill(problem, np.arange(kept, kept + added), left, found.values, right)
+        return problem
 
     def _move_reg(self, radius: float) -> None:
         """Move reg, by the secant through its last two values, to where the nuclear norm is about the radius."""
@@ -133,9 +136,12 @@ class Growing:
         self._last = x, excess
         steepness = (last_excess - excess) / (x - last_x) if x != last_x else 0.0
         step = excess / steepness if steepness > 0.2 else excess  # the norm falls as reg grows, about as 1 / reg
-        step /= 1 + self.rounds_done / CALMER  # it lags behind: without damping reg could swing for ever
+        passed = excess * last_excess < 0  # the norm lags behind: unless steps shrink, reg could swing for ever
+        self._stride = abs(x - last_x) / 2 if passed else min(1.5 * self._stride, STRIDE)
         lowest = LEAST_REG * self.first_reg  # the optimum may lie inside the radius, where reg is 0
-        self.problem.set_reg(max(float(np.exp(x + np.clip(step, -2, 2))), lowest), self.problem.bias_reg)
+        self.problem.set_reg(
+            max(float(np.exp(x + np.clip(step, -self._stride, self._stride))), lowest), self.problem.bias_reg
+        )
 
     def state(self) -> dict[str, Any]:
         U, V, rank = self.factors
@@ -166,6 +172,41 @@ class Growing:
         self.g = np.array(state["best_g"])
 
 
+class Proximal(Growing):
+    """Rounds that grow the factors, and step along the gradient within what they hold as well.
+
+    Newton's steps on one factor move a column in proportion to what the other holds of it. Columns that hold little
+    hardly move, and promise less than single precision can see, while the gradient's norm there still exceeds reg.
+    """
+
+    def __init__(self, problem: Problem, seed: int, radius: float | None, tol: float) -> None:
+        super().__init__(problem, seed, radius)
+        self.accuracy = max(0.1 * tol, LANCZOS_TOL)
+
+    def _extended(self, held: Singular, found: Singular, slopes: Any) -> Problem:
+        """Return the problem after a step along what exceeds reg of the gradient among the held and the found vectors.
+
+        X = A S B' becomes A (S + t E) B', with E the positive part of the symmetric part of A' G B - reg. S + t E stays
+        positive, so that its trace is the nuclear norm. The slope along the step alone determines t.
+        """
+        old = self.problem
+        left, right = np.hstack([held.left, found.left]), np.hstack([held.right, found.right])
+        inner = left.T @ (slopes @ right)
+        excess, turn = np.linalg.eigh(0.5 * (inner + inner.T) - old.reg * np.eye(len(inner)))
+        excess, turn = excess[excess > 0], turn[:, excess > 0]
+        problem = holding(old, held, len(held.values))
+        problem.refresh()
+        if not len(excess):
+            return problem
+        step = _scores(old, Singular(left @ turn, excess, right @ turn))
+        scale = start.best_scale(problem, step, old.reg * float(excess.sum()))
+        S = np.diag(np.pad(held.values, (0, len(found.values)))) + scale * (turn * excess) @ turn.T
+        values, turn = np.linalg.eigh(S)
+        problem = holding(old, Singular(left @ turn, np.maximum(values, 0), right @ turn), len(values))
+        problem.refresh()
+        return problem
+
+
 def coefficients(problem: Problem, U: FloatArray, V: FloatArray) -> Coefficients:
     """Of the users' and of the items' prior means at some factors."""
     if problem.priors is None:
@@ -173,8 +214,27 @@ def coefficients(problem: Problem, U: FloatArray, V: FloatArray) -> Coefficients
     return problem.priors.users.coefficients(U), problem.priors.items.coefficients(V)
 
 
+def _first(triples: Singular, k: int) -> Singular:
+    return Singular(triples.left[:, :k], triples.values[:k], triples.right[:, :k])
+
+
+def _rows(problem: Problem, triples: Singular) -> tuple[FloatArray, FloatArray]:
+    """Return the rows of U and V that the vectors stand for, laid out as factors are."""
+    k = len(triples.values)
+    left, right = factor(problem.store.n_users, k), factor(problem.store.n_items, k)
+    left[:, :k], right[:, :k] = rows_of(problem, triples.left, triples.right)
+    return left, right
+
+
+def _scores(problem: Problem, triples: Singular) -> FloatArray:
+    """Return the scores that the triples add up to."""
+    left, right = _rows(problem, Singular(triples.left * triples.values, triples.values, triples.right))
+    scores = np.empty_like(problem.m)
+    core.scores(problem.store, left, right, scores, problem.n_threads)
+    return scores
+
+
 def _held(problem: Problem) -> Singular:
     """The singular triples of the scaled scores, without those that hold next to nothing."""
     found = decompose(problem)
-    kept = int((found.values > NEGLIGIBLE * found.values.max(initial=0.0)).sum())
-    return Singular(found.left[:, :kept], found.values[:kept], found.right[:, :kept])
+    return _first(found, int((found.values > NEGLIGIBLE * found.values.max(initial=0.0)).sum()))

@@ -169,7 +169,7 @@ def leading(matrix: Any, k: int, tol: float, known: Singular | None = None) -> S
     At an optimum all that is in the scores is a singular pair of the gradient with the same value, reg. Lanczos would
     spend itself on telling these apart; what matters is whether anything beyond them exceeds it.
     """
-    from scipy.sparse.linalg import LinearOperator, svds
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, svds
 
     n, m = matrix.shape
     if min(n, m) <= max(DENSE, 2 * k):
@@ -195,6 +195,9 @@ def leading(matrix: Any, k: int, tol: float, known: Singular | None = None) -> S
             return np.asarray(x - B @ (B.T @ x))
 
         operator = LinearOperator((n, m), matvec=forth, rmatvec=back, dtype=np.float64)
-    a, values, b = svds(operator, k=k, tol=tol, v0=start)
+    try:
+        a, values, b = svds(operator, k=k, tol=np.sqrt(tol), v0=start)  # which squares it
+    except ArpackNoConvergence:  # the leading values are closer to each other than tol
+        return leading(matrix, k, 100 * tol, known)
     order = np.argsort(-values)
     return Singular(a[:, order], values[order], b[order].T)

@@ -116,7 +116,7 @@ def fill(problem: Problem, columns: Any, left: FloatArray, values: Any, right: F
         core.scale_rows(rows, None, root, n_threads)
     added = np.empty_like(problem.m)
     core.scores(problem.store, left, right, added, n_threads)
-    scale = np.float32(np.sqrt(_best_scale(problem, added, problem.reg * float(shrunk.sum()))))
+    scale = np.float32(np.sqrt(best_scale(problem, added, problem.reg * float(shrunk.sum()))))
     for rows, into in ((left, problem.U), (right, problem.V)):
         core.scale_rows(rows, None, np.full_like(root, scale), n_threads)
         into[:, columns] = rows[:, :k]
@@ -154,8 +154,8 @@ def uniform(problem: Problem, seed: int) -> None:
     problem.refresh()
 
 
-def _best_scale(problem: Problem, added: FloatArray, penalty: float) -> float:
-    """The t > 0 that about minimises sum L(m + t * added) + t * penalty, which is convex in t."""
+def best_scale(problem: Problem, added: FloatArray, penalty: float) -> float:
+    """Return the t > 0 that about minimises sum L(m + t * added) + t * penalty, which is convex in t."""
     squares = core.square_sum(problem.store, added, problem.n_threads)
     spread = float(np.sqrt(squares / max(problem.store.all_entries, 1)))
     if spread == 0:
