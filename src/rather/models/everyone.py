@@ -23,7 +23,7 @@ from .crowd import MOST_RATED
 
 MOST_ITEMS = 3000  # of more, H is taken to be diagonal
 BLOCK = 4096  # people, or pairs of items, drawn for at a time
-LEAST = 1e-4  # of t
+LEAST, MOST = 1e-4, 1e4  # of t
 
 
 def moved(
@@ -45,6 +45,7 @@ def moved(
     if t is None:
         t = max(float(np.var(b)), LEAST)
         t += float(np.mean(1 / (degree + 1 / t)))
+    t = min(t, MOST)  # more would leave H without an inverse where scores are out of all proportion
     few = items / (items + len(people))
     times = (1 - few) * len(people) / max(len(people) - 1, 1)
     inflated = max(float(G.power(2).sum()) / max(2 * float(variance.sum()), 1e-30), 1.0)
