@@ -68,7 +68,7 @@ METHODS: dict[str, Callable[[Any], Any]] = {
     "clicks of 4 and more": clicks,
     "popularity": Popularity,
     "ItemMean": lambda train: rather.ItemMean().fit(rather.Comparisons.from_ratings(train)),
-    "Global": lambda train: rather.Global().fit(rather.Comparisons.from_ratings(train)),
+    "Global": lambda train: rather.Global(loss="squared_hinge").fit(rather.Comparisons.from_ratings(train)),
 }
 
 

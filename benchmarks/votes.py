@@ -217,7 +217,7 @@ def cell(name: str, seed: int) -> list[dict[str, Any]]:
         for factor in factors
     ]
     add("oracle", {"accuracy": max(f["accuracy"] for f in found), "log loss": min(f["log loss"] for f in found)})
-    add("everybody", measured(task, rather.Global(n_threads=1).fit(task.train)))
+    add("everybody", measured(task, rather.Global(loss="squared_hinge", n_threads=1).fit(task.train)))
     add("Bradley-Terry", measured(task, rather.Global(loss="logistic", n_threads=1).fit(task.train)))
     add("alone", alone(task))
     return rows

@@ -47,7 +47,7 @@ METHODS: dict[str, tuple[Callable[[], Any], Callable[[Any, int], rather.Comparis
     "AltSVM-sub, cv": (lambda: rather.AltSVM(rank=RANK, reg="cv"), largest_gaps),
     "AltSVM-sub, pairs alone": (lambda: rather.AltSVM(rank=RANK, reg="cv", exposure=False), largest_gaps),
     "AltSVM-logistic": (lambda: rather.AltSVM(rank=RANK, loss="logistic"), all_pairs),
-    "Global": (lambda: rather.Global(), all_pairs),
+    "Global": (lambda: rather.Global(loss="squared_hinge"), all_pairs),
     "CofiRank": (lambda: rather.CofiRank(), all_pairs),
     "CofiRank-ndcg": (lambda: rather.CofiRank(loss="ndcg"), all_pairs),
     "CofiRank-ordinal": (lambda: rather.CofiRank(loss="ordinal"), all_pairs),

@@ -144,6 +144,25 @@ def test_how_much_is_settled(fitted):
         settled(model, top=41)
 
 
+def test_no_more_answers_settle_a_top_than_there_are_pairs_left(fitted):
+    """Of six items there are fifteen pairs; what these cannot settle is not settled by asking them again."""
+    model, _ = fitted
+    few = [3, 7, 11, 19, 23, 31]
+    pairs = [(a, b) for a in few for b in few if a < b]
+    found = {sure: settled(model, top=2, items=few, sure=sure, most=1000).more for sure in np.linspace(0.3, 0.99, 24)}
+    assert 0 in found.values() and None in found.values() and any(found.values())
+    assert all(more is None or more <= 15 for more in found.values())
+    person = model.fold_in(pairs[:12], asked=True)
+    for sure in np.linspace(0.3, 0.99, 24):
+        more = settled(model, person, top=2, items=few, sure=sure, most=1000).more
+        assert more is None or more <= 3
+    person = model.fold_in(pairs, asked=True)
+    assert settled(model, person, top=2, items=few, sure=0.999).more is None
+    assert settled(model, top=1, items=[3, 7], sure=0.999).more is None
+    two = settled(model, top=1, items=[3, 7]).share
+    assert settled(model, top=1, items=[3, 7], sure=two + 1e-3).more in (1, None)
+
+
 def test_nothing_known_is_not_settled():
     """Where all items look alike, the first three are three of them at random."""
     pairs = [(u, a, b) for u in range(20) for a in range(12) for b in range(a)]

@@ -40,6 +40,11 @@ def test_no_more_rank_than_users_or_items_can_have():
     assert rather.needed(100, 5, rank=50) == rather.needed(100, 5, rank=4)
 
 
+def test_nobody_is_asked_for_more_answers_than_there_are_pairs():
+    assert rather.needed(20, 6, rank=3) == 15 and rather.needed(1, 2, rank=1, noise=10) == 1
+    assert all(rather.needed(n, m, rank=2, noise=3) <= m * (m - 1) // 2 for n in (1, 10, 1000) for m in (2, 3, 10, 40))
+
+
 @pytest.mark.parametrize(
     ("bad", "said"),
     [

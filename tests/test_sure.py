@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 import rather
-from rather import AltSVM, Comparisons, Convex, Global, InputError
+from rather import SGD, AltSVM, Comparisons, Convex, Global, InputError
 from rather.models.crowd import Crowd
 from rather.models.places import groups, ranked
 from rather.solving.variational import given_answers, margins_given, nothing_said
@@ -445,3 +445,19 @@ def test_newcomers_are_less_well_known_than_those_the_items_were_fitted_to():
             right = ((-truth[person]).argsort().argsort() + 1)[table["item"]]
             held[n].extend((table["best"] <= right) & (right <= table["worst"]))
     assert all(0.8 < np.mean(inside) < 0.98 for inside in held.values())
+
+
+@pytest.mark.parametrize("kind", [SGD, Global, AltSVM])
+@pytest.mark.parametrize("users", [[0] * 300, [0] * 280 + list(range(1, 21)), list(range(300))])
+def test_everybodys_intervals_are_finite_whoever_voted(kind, users):
+    """Intervals exist with one user, with one who gave most votes, and with one vote each, whatever the scores are."""
+    rng = np.random.default_rng(1)
+    a = rng.integers(0, 8, 300)
+    b = (a + rng.integers(1, 8, 300)) % 8
+    won = rng.random(300) < expit(0.6 * (a - b))
+    votes = {"user": users, "winner": np.where(won, a, b), "loser": np.where(won, b, a)}
+    table = kind(**({"rank": 2} if kind is not Global else {})).fit(Comparisons.from_frame(votes)).rank(interval=0.9)
+    assert sorted(table["item"]) == list(range(8)) and np.isfinite(table["score"]).all()
+    assert (table["best"] <= table["worst"]).all()
+    if kind is Global:
+        assert (table["worst"] - table["best"]).mean() < 3 and table["item"][0] == 7

@@ -43,7 +43,7 @@ class Question:
 @dataclass(frozen=True)
 class Settled:
     """``share`` of the first ``top`` of a ranking is expected to belong there; ``more`` answers to well-chosen
-    questions are expected to bring that to ``sure`` (None: not within ``most`` of them)."""
+    questions are expected to bring that to ``sure`` (None: neither ``most`` of them nor all pairs left do)."""
 
     top: int
     share: float

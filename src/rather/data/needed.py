@@ -42,7 +42,7 @@ def needed(n_users: int, n_items: int, rank: int, share: float = 0.9, noise: flo
     Returns
     -------
     int
-        At least 1. It may exceed the number of different pairs of items; then ask some of them again.
+        At least 1 and at most the number of different pairs of items.
 
     References
     ----------
@@ -64,4 +64,5 @@ def needed(n_users: int, n_items: int, rank: int, share: float = 0.9, noise: flo
     number("noise", noise, above=0, at_most=1e6)
     traits = min(rank, n_users, n_items - 1)
     crowd = (1 + math.sqrt(n_items / n_users)) ** 2
-    return math.ceil((CERTAIN + NOISY * noise**2) / (1 - share) * (traits + MORE) * crowd)
+    plan = math.ceil((CERTAIN + NOISY * noise**2) / (1 - share) * (traits + MORE) * crowd)
+    return min(plan, n_items * (n_items - 1) // 2)

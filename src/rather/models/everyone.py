@@ -14,47 +14,68 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sparse
 
 from ..data.source import Source
 from ..logistic import sigmoid
 from .crowd import MOST_RATED
 
-MOST_EACH, MOST_ITEMS = 2000, 3000  # answers of one person; items: of more, H is taken to be diagonal
-BLOCK = 4096  # people, or answers, drawn for at a time
-LEAST = 1e-4  # of t
+MOST_ITEMS = 3000  # of more, H is taken to be diagonal
+BLOCK = 4096  # people, or pairs of items, drawn for at a time
+LEAST, MOST = 1e-4, 1e4  # of t
 
 
-def moved(source: Source, scores: Any, slope: float, n: int, rng: np.random.Generator, trust: Any = None) -> Any:
-    """n draws of everybody's scores, in log-odds."""
+def moved(
+    source: Source, scores: Any, slope: float, n: int, rng: np.random.Generator, trust: Any = None, t: Any = None
+) -> Any:
+    """Return n draws of everybody's scores, in log-odds; ``t`` is estimated from the scores where it is not given."""
     said = np.flatnonzero(np.diff(source.met()[0]))
-    pairs = source.said_by(said, MOST_RATED, rng) if source.implied else source.said_by(said, MOST_EACH, rng)
+    pairs = source.said_by(said, MOST_RATED if source.implied else len(source), rng)
     b, m = slope * np.asarray(scores, np.float64), pairs.weights()
     m = m if trust is None else m * trust[pairs.user]
-    p = sigmoid(b[pairs.loser] - b[pairs.winner])
+    items, p = len(b), sigmoid(b[pairs.loser] - b[pairs.winner])
     people, user = np.unique(pairs.user, return_inverse=True)
-    rows, items, curvature = np.arange(len(p)), len(b), m * p * (1 - p)
-    signs = np.concatenate((np.ones(len(p)), -np.ones(len(p))))
-    at = np.concatenate((rows, rows)), np.concatenate((pairs.winner, pairs.loser))
-    B = sparse.csr_array((signs, at), shape=(len(p), items))
-    G = sparse.csr_array(sparse.csr_array((m * p, (user, rows)), shape=(len(people), len(p))) @ B)  # a row a person
-    degree = np.asarray(abs(B).T @ curvature)
-    tau = max(float(np.var(b)), LEAST)
-    tau += float(np.mean(1 / (degree + 1 / tau)))
+    G = _slopes(user, pairs.winner, pairs.loser, m * p, (len(people), items))
+    low, high = np.minimum(pairs.winner, pairs.loser).astype(np.int64), np.maximum(pairs.winner, pairs.loser)
+    pair, at = np.unique(low * items + high, return_inverse=True)
+    j, k = pair // items, pair % items
+    curvature, variance = (np.asarray(np.bincount(at, x * p * (1 - p), len(pair))) for x in (m, m * m))
+    degree = np.bincount(j, curvature, items) + np.bincount(k, curvature, items)
+    if t is None:
+        t = max(float(np.var(b)), LEAST)
+        t += float(np.mean(1 / (degree + 1 / t)))
+    t = min(t, MOST)  # more would leave H without an inverse where scores are out of all proportion
     few = items / (items + len(people))
-    times = np.sqrt((1 - few) * len(people) / max(len(people) - 1, 1))
-    forces = rng.standard_normal((n, items)) / np.sqrt(tau)
-    for first in range(0, len(people), BLOCK):
-        some = G[first : first + BLOCK]
-        forces += np.asarray((times * rng.standard_normal((n, some.shape[0]))) @ some)
-    inflated = max(float(G.power(2).sum()) / max(2 * float((m * m * p * (1 - p)).sum()), 1e-30), 1.0)
-    apart = B * np.sqrt(few * inflated * m * m * p * (1 - p))[:, None]
-    for first in range(0, len(p), BLOCK):
-        some = apart[first : first + BLOCK]
-        forces += np.asarray(rng.standard_normal((n, some.shape[0])) @ some)
+    times = (1 - few) * len(people) / max(len(people) - 1, 1)
+    inflated = max(float(G.power(2).sum()) / max(2 * float(variance.sum()), 1e-30), 1.0)
+    noise = few * inflated * variance
     if items > MOST_ITEMS:
-        steps = forces / (degree + 1 / tau)
+        forces = rng.standard_normal((n, items)) / np.sqrt(t)
+        apart = _slopes(np.arange(len(pair)), j, k, np.sqrt(noise), (len(pair), items))
+        for rows, share in ((G, np.sqrt(times)), (apart, 1.0)):
+            for first in range(0, rows.shape[0], BLOCK):
+                some = rows[first : first + BLOCK]
+                forces += np.asarray((share * rng.standard_normal((n, some.shape[0]))) @ some)
+        steps = forces / (degree + 1 / t)
     else:
-        H = ((B.T * curvature) @ B).toarray() + np.eye(items) / tau
-        steps = np.linalg.solve(H, forces.T).T
+        own = np.eye(items) / t
+        J = times * (G.T @ G).toarray() + _laplacian(j, k, noise, items) + own
+        root = scipy.linalg.cholesky(J, lower=True, overwrite_a=True)
+        H = scipy.linalg.cho_factor(_laplacian(j, k, curvature, items) + own, overwrite_a=True)
+        steps = scipy.linalg.cho_solve(H, root @ rng.standard_normal((items, n))).T
     return b + steps - steps.mean(axis=1, keepdims=True)
+
+
+def _slopes(rows: Any, winner: Any, loser: Any, values: Any, shape: tuple[int, int]) -> Any:
+    """Return the sum, row by row, of a value for each pair's winner and minus that for its loser."""
+    at = np.concatenate((rows, rows)), np.concatenate((winner, loser))
+    return sparse.csr_array(sparse.coo_array((np.concatenate((values, -values)), at), shape=shape))
+
+
+def _laplacian(j: Any, k: Any, weight: Any, items: int) -> Any:
+    """Return the Laplacian of different pairs of items."""
+    L = np.zeros((items, items))
+    L[j, k] = L[k, j] = -weight
+    L[np.diag_indices(items)] = np.bincount(j, weight, items) + np.bincount(k, weight, items)
+    return L

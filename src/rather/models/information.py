@@ -83,24 +83,29 @@ def _largest(worth: Any, n: int) -> Any:
 
 def settling(belief: Belief, items: Codes, top: int, sure: float, most: int, seed: int) -> tuple[float, int | None]:
     """The share of the first ``top`` of the items that is expected to belong there, and how many more answers are
-    expected to bring that to ``sure``: by simulation, with the answers to one well-chosen question after the other."""
+    expected to bring that to ``sure``: by simulation, with the answers to one well-chosen question after the other.
+
+    No pair is asked twice; None says that the pairs left, or ``most`` of them, do not bring it there.
+    """
     best = _contenders(belief, items, max(CONTENDERS, 2 * top))
     m, C, _ = _worth(belief, best)
     rng = np.random.default_rng(seed)
     first, second = rng.standard_normal((2, DRAWS, len(best)))
     share = _overlap(m, C, C, first, second, top)
     more: int | None = 0 if share >= sure else None
-    S, at = C.copy(), 0
-    for n in range(1, int(most) + 1):
+    open_ = np.triu(_free(best, zip(belief.asked.winner.tolist(), belief.asked.loser.tolist(), strict=True)), 1)
+    S, at, last = C.copy(), 0, min(int(most), int(open_.sum()))
+    for n in range(1, last + 1):
         if more is not None:
             break
         weight = _top_chances(m, S, top, first)
         v = _apart(S)
         p = sigmoid(averaged(m[:, None] - m, v))
         value = _narrowed(S, v, p * (1 - p), weight)
-        j, k = np.unravel_index(int(np.triu(value, 1).argmax()), value.shape)
+        j, k = np.unravel_index(int(np.where(open_, value, -1.0).argmax()), value.shape)
+        open_[j, k] = False
         S = narrower(S, j, k, curved(m[j] - m[k], v[j, k]), v[j, k])
-        if n <= 10 or n >= 1.2 * at:  # what follows costs more than the rest
+        if n <= 10 or n >= 1.2 * at or n == last:  # what follows costs more than the rest
             at = n
             more = n if _overlap(m, C, S, first, second, top) >= sure else None
     return share, more

@@ -28,13 +28,14 @@ def run_rounds(
     history: Sequence[Record] = (),
     keep: Callable[[list[Record]], None] | None = None,
     finish: Callable[[], None] | None = None,
+    stalled: Callable[[], bool] | None = None,
 ) -> bool:
     """Call ``one_round`` until its gap is at most ``tol`` or ``work.max_iter`` rounds are done.
 
     ``work`` is what a fit works on; after every round it is published, and a callback sees the model. Sets
     ``history_``, ``converged_`` and ``interrupted_``. ``began`` is when the fit did, ``history`` what was done before
     it; ``keep`` is called with the history after every round, ``finish`` after the last; ``advice`` is for an objective
-    that overflows.
+    that overflows. ``stalled`` says after a round whether further rounds would gain nothing.
 
     Returns whether it was not interrupted. Ctrl-C leaves the state of the last round that was finished, be it before
     this fit, as the model's; before the first one there is nothing to keep, and KeyboardInterrupt goes on.
@@ -62,6 +63,8 @@ def run_rounds(
                 model = work._publish()
                 progress.show(record)
                 if work.callback is not None and work.callback(model, record):
+                    break
+                if stalled is not None and stalled():
                     break
             if finish is not None:
                 finish()

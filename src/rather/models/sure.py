@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.comparisons import Comparisons
 from ..data.embedded import Embedded
 from ..data.ids import Codes
 from ..data.source import Source
@@ -127,10 +128,15 @@ class Sure(Swayed):
             raise InputError("this is a model of newcomers to another; ask that one for everybody's ranking")
         if self._fitted_to is None:
             raise InputError(NO_COMPARISONS.format(what="everybody's ranking"))
-        now = self._calibrated()
+        t = self._prior_variance(self._fitted_to)  # of scores that are log-odds already
+        slope = self._calibrated()._slope.found.slope if t is None else 1.0
         rng = np.random.default_rng(self.seed % 2**63)
         n = places.n_draws(len(self.items_))
-        return moved(self._fitted_to.source, now.everyone(), now._slope.found.slope, n, rng, self.trust_)
+        return moved(self._fitted_to.source, self.everyone(), slope, n, rng, self.trust_, t)
+
+    def _prior_variance(self, comparisons: Comparisons) -> float | None:
+        """Return the prior variance of everybody's scores where these are log-odds; None where they have a slope."""
+        return None
 
     # -- probabilities ------------------------------------------------------------------------------------------
 

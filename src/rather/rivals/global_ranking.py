@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..data.comparisons import Comparisons
+from ..data.rows import is_tied
 from ..errors import one_of
+from ..models.calibration import Calibration
 from ..models.estimator import Estimator
 from ..models.newcomers import FoldInModel
-from ..models.parameters import check_fit_params, check_shape
+from ..models.parameters import allowed, check_fit_params, check_shape
 from ..models.rounds import run_rounds
-from ..native import LOSSES, threads
+from ..native import LOSSES, factor, threads
+from ..solving.bradley_terry import MOST_STEPS, SETTLED, BradleyTerry
 from ..solving.problem import Problem
 from ..solving.reg import reg_scales
-from ..solving.scales import scales
+from ..solving.scales import Scales, scales
 from ..solving.smoothing import Tightening
 
-REG_FACTOR = 1.5  # times the scale of the bias's ridge; chosen on training ratings, most of which were held out
+REG_FACTOR = 1.5  # times the scale of the bias's ridge, for implied comparisons; chosen on held-out training ratings
+# The ridge with which a loss shrinks scores as the ridge 1 does with the logistic loss. A hinge has half the margins.
+RIDGES = {"logistic": 1.0, "hinge": 4.0, "squared_hinge": 8.0}
 
 
 class Global(Estimator, FoldInModel):
@@ -36,21 +44,26 @@ class Global(Estimator, FoldInModel):
     Parameters
     ----------
     reg : float, optional
-        The ridges are q_j = reg (n_j / n)^item_power, where n_j counts the users who compared item j. None: a fixed
-        factor times the typical absolute row sum of the gradient at zero. The value used is ``reg_``.
-    loss : {"squared_hinge", "hinge", "logistic"}
-    item_power : float
+        The ridges are q_j = reg (n_j / n)^item_power, where n_j counts the users who compared item j. None: of votes
+        and menus, 1 / reg is the prior variance of scores in log-odds that has the largest marginal likelihood; more
+        votes do not make it larger. Of ratings, rankings and clicks, a fixed factor times the typical absolute row sum
+        of the gradient at zero. The value used is ``reg_``.
+    loss : {"logistic", "squared_hinge", "hinge"}, optional
+        None: "logistic" for votes, menus and arenas, "squared_hinge" for ratings, rankings and clicks. The value used
+        is ``loss_``.
+    item_power : float, optional
+        None: 0 with the logistic loss of votes, which is one prior variance for all items; else 1/2.
     balance : float, optional
         All comparisons of a user are weighted by (their number)^-balance. None: as in :class:`AltSVM`.
     max_iter : int
         Newton steps at most.
     tol : float
         Stop once the Newton decrement, what a step has to gain, is at most this share of the objective. (A hinge, which
-        is smoothed, comes to 3e-5 at best.)
+        is smoothed, comes to 3e-5 at best.) A logistic fit of votes then goes on to the optimum in double precision.
     n_threads : int, optional
         All cores by default; the result is the same with any number.
     seed : int
-        Of the comparisons put aside for the slope of probabilities.
+        Of the draws: the comparisons held out for the slope of probabilities, and intervals.
     verbose : bool
         Show a progress bar.
     callback : callable, optional
@@ -65,6 +78,7 @@ class Global(Estimator, FoldInModel):
     users_, items_
         See :class:`Model`.
     reg_ : float
+    loss_ : str
     history_ : list of dict
         One record per step: round, seconds since the beginning, objective, gap.
     converged_, interrupted_ : bool
@@ -80,7 +94,7 @@ class Global(Estimator, FoldInModel):
     --------
     >>> import rather
     >>> votes = {"user": ["ann", "bob", "cat"], "winner": ["A", "A", "B"], "loser": ["B", "C", "C"]}
-    >>> model = rather.Global(loss="logistic").fit(rather.Comparisons.from_frame(votes))
+    >>> model = rather.Global().fit(rather.Comparisons.from_frame(votes))
     >>> [row.item for row in model.rank("cat")]
     ['A', 'B', 'C']
     """
@@ -88,8 +102,8 @@ class Global(Estimator, FoldInModel):
     def __init__(
         self,
         reg: float | None = None,
-        loss: str = "squared_hinge",
-        item_power: float = 0.5,
+        loss: str | None = None,
+        item_power: float | None = None,
         balance: float | None = None,
         max_iter: int = 50,
         tol: float = 1e-6,
@@ -102,24 +116,36 @@ class Global(Estimator, FoldInModel):
         self._store_params(locals())
 
     def _fit(self, comparisons: Comparisons) -> bool:
-        one_of("loss", self.loss, LOSSES)
-        check_shape(self.item_power, self.balance)
+        votes = not comparisons.source.implied
+        self.loss_ = self._loss_for(comparisons)
+        one_of("loss", self.loss_, LOSSES)
+        power = self.item_power
+        if power is None:
+            power = 0.0 if votes and self.loss_ == "logistic" else 0.5
+        check_shape(power, self.balance)
         check_fit_params(self)
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
         store = comparisons.store
         balance = comparisons.source.balance if self.balance is None else self.balance
-        scaled, self.user_rule_ = scales(store, user_power=0.0, item_power=self.item_power, balance=balance)
-        self.reg_ = self.reg
-        if self.reg_ is None:
-            _, scale = reg_scales(store, loss=self.loss, scales=scaled, n_threads=n_threads)
-            self.reg_ = REG_FACTOR * scale
-        self.reg_ = float(self.reg_)
-        problem = Problem(store, rank=0, loss=self.loss, bias=True, scales=scaled, n_threads=n_threads)
+        scaled, self.user_rule_ = scales(store, user_power=0.0, item_power=power, balance=balance)
+        summed = _summed(comparisons, scaled) if votes and (self.reg is None or self.loss_ == "logistic") else None
+        if self.reg is not None:
+            self.reg_ = float(self.reg)
+        elif summed is not None:
+            likeliest = summed.likeliest_ridge(scaled.item_ridge.astype(np.float64))
+            self.reg_ = allowed(RIDGES[self.loss_] * summed.unit * likeliest)
+        else:
+            _, scale = reg_scales(store, loss=self.loss_, scales=scaled, n_threads=n_threads)
+            self.reg_ = float(REG_FACTOR * scale)
+        self._set_data(comparisons)
+        if summed is not None and self.loss_ == "logistic":
+            self._set_factors(factor(store.n_users, 1), factor(store.n_items, 1), 0)
+            self.U_[:, 0] = 1.0
+            return run_rounds(self, self._newton(summed, scaled), began, tol=self.tol)
+        problem = Problem(store, rank=0, loss=self.loss_, bias=True, scales=scaled, n_threads=n_threads)
         problem.set_reg(1.0, self.reg_)
         problem.evaluate()
-        self.loss_ = self.loss
-        self._set_data(comparisons)
         self._set_factors(problem.U, problem.V, 0)
         tightening = Tightening(problem, self.tol)
 
@@ -128,4 +154,56 @@ class Global(Estimator, FoldInModel):
             gain = problem.item_step(cg_steps=50, cg_tol=0.01)
             return tightening.after_round(problem, len(self.history_) + 1, gain)
 
-        return run_rounds(self, step, began, tol=self.tol)
+        return run_rounds(self, step, began, tol=self.tol, stalled=lambda: self._stalled(tightening.steps))
+
+    def _loss_for(self, comparisons: Comparisons) -> str:
+        return self.loss or ("squared_hinge" if comparisons.source.implied else "logistic")
+
+    def _newton(self, summed: BradleyTerry, scaled: Scales) -> Callable[[], dict[str, float]]:
+        """Return a round of the logistic fit: one Newton step, and once ``tol`` is reached all that are left."""
+        ridge = self.reg_ / summed.unit * scaled.item_ridge.astype(np.float64)
+
+        def step() -> dict[str, float]:
+            for _ in range(MOST_STEPS):
+                gain, moved, objective = summed.step(ridge)
+                gap = 0.0 if moved <= SETTLED or objective <= 0 else gain / objective
+                if gap == 0 or gap > self.tol:
+                    break
+            self.V_[:, 0] = summed.b
+            return {"objective": objective * summed.unit, "gap": gap}
+
+        return step
+
+    def _stalled(self, first: int) -> bool:
+        """Return whether single precision allows no more: in three rounds neither objective nor gap got smaller."""
+        last = self.history_[first:][-4:]
+        return len(last) == 4 and all(
+            min(record[name] for record in last[1:]) >= last[0][name] for name in ("objective", "gap")
+        )
+
+    # -- how sure it is -----------------------------------------------------------------------------------------
+
+    def _states_log_odds(self, comparisons: Comparisons) -> bool:
+        """Return whether scores are log-odds: the evidence chose the ridge, and every answer is about one pair."""
+        given = (self._fitted_with.get(name) for name in ("reg", "item_power", "balance"))
+        if comparisons.implied or self.loss_ != "logistic" or any(value is not None for value in given):
+            return False
+        pairs = comparisons.pairs()
+        return len(pairs.user) - int(is_tied(pairs).sum()) // 2 == comparisons.source.answers()
+
+    def _found_calibration(self, comparisons: Comparisons) -> Calibration:
+        """Return what held-out answers say; scores that are log-odds keep the slope 1."""
+        found = super()._found_calibration(comparisons)
+        return replace(found, slope=1.0, answers=0.0, unmet=0.0) if self._states_log_odds(comparisons) else found
+
+    def _prior_variance(self, comparisons: Comparisons) -> float | None:
+        """Return the prior variance that the fit chose, where scores are log-odds."""
+        if not self._states_log_odds(comparisons):
+            return None
+        return float(comparisons.pairs().weights().sum() / comparisons.source.answers() / self.reg_)
+
+
+def _summed(comparisons: Comparisons, scaled: Scales) -> BradleyTerry:
+    pairs = comparisons.pairs()
+    weight = pairs.weights() * scaled.user_weight[pairs.user].astype(np.float64)
+    return BradleyTerry(comparisons.n_items, pairs.winner, pairs.loser, weight, comparisons.source.answers())

@@ -1,0 +1,131 @@
+"""One ranking for all beside evalica and choix: log loss of held-out votes, from 10 votes on. Needs the bench extra.
+
+    python benchmarks/one_ranking.py [--only SET ...] [--sizes 10 100 1000 10000]
+
+Of every set some votes are training data, and at most 20,000 others are asked. choix has the ridge of a grid that does
+best in five folds of the training votes. Items that training does not know have the mean score. Rows are means over
+draws, each with seeds of its own. ``covered`` is the share of true places within intervals of 0.9, in simulated worlds.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import bench
+import numpy as np
+from scipy.special import expit
+from smoke import sized
+
+import rather
+
+SIZES = sized((10, 100, 1000, 10_000), smoke=(10, 40))
+DRAWS = {10: sized(200, smoke=2), 100: sized(40, smoke=2), 1000: 10, 10_000: 4}
+GRID = 2.0 * np.logspace(-3, 2, sized(11, smoke=3))
+FOLDS, MOST_TEST = 5, 20_000
+WORLDS = {"20 items, sd 0.5": (20, 0.5), "20 items, sd 1": (20, 1.0), "100 items, sd 0.7": (100, 0.7)}
+
+
+def world(n_items: int, spread: float, seed: int) -> tuple[Any, Any, Any, Any]:
+    """Users, winners, losers and the true scores."""
+    rng, n = np.random.default_rng(seed), 4 * MOST_TEST
+    worth = spread * rng.standard_normal(n_items)
+    j = rng.integers(0, n_items, n)
+    k = (j + rng.integers(1, n_items, n)) % n_items
+    won = rng.random(n) < expit(worth[j] - worth[k])
+    return rng.integers(0, 500, n), np.where(won, j, k), np.where(won, k, j), worth
+
+
+def votes(name: str, seed: int) -> tuple[Any, Any, Any, Any]:
+    return world(*WORLDS[name], seed) if name in WORLDS else real(name)
+
+
+@cache
+def real(name: str) -> tuple[Any, Any, Any, Any]:
+    if name.startswith("sushi"):
+        table = bench.table("sushi", f"rankings_{name[-1].lower()}.parquet")
+        order = table.sort_by([("user", "ascending"), ("rank", "ascending")])["item"].to_numpy().reshape(-1, 10)
+        better, worse = (order[:, places].ravel() for places in np.triu_indices(10, 1))
+        return np.repeat(np.arange(len(order)), 45), better, worse, None
+    if name == "convarg":
+        table = bench.table(name, "judgements.parquet").to_pydict()
+        left, right, outcome, user = (np.array(table[c]) for c in ("left", "right", "outcome", "user"))
+        decided, first = outcome != "tie", outcome == "left"
+        chosen = np.where(first, left, right)[decided], np.where(first, right, left)[decided]
+    else:
+        table = bench.table(name).to_pydict()
+        user, decided = np.array(table["user"]), slice(None)
+        chosen = np.array(table["winner"]), np.array(table["loser"])
+    codes = np.unique(np.concatenate(chosen), return_inverse=True)[1]
+    return user[decided], *np.split(codes, 2), None
+
+
+def ours(winner: Any, loser: Any, n_items: int, user: Any = None) -> tuple[Any, Any]:
+    table = {"winner": winner, "loser": loser, **({} if user is None else {"user": user})}
+    model = rather.Global().fit(rather.Comparisons.from_frame(table, user=None if user is None else "user"))
+    scores = np.zeros(n_items)
+    scores[model.items_] = model.item_bias_
+    return scores, model
+
+
+def evalica_of(winner: Any, loser: Any, n_items: int) -> Any:
+    import evalica
+
+    won = [evalica.Winner.X] * len(winner)
+    found = evalica.bradley_terry(winner.tolist(), loser.tolist(), won, limit=10_000).scores
+    scores = np.full(n_items, np.nan)
+    scores[np.array(found.index)] = np.log(np.maximum(found.to_numpy(), 1e-300))
+    return np.where(np.isnan(scores), np.nanmean(scores), scores)
+
+
+def choix_of(winner: Any, loser: Any, n_items: int, seed: int) -> Any:
+    """choix's estimate by our solver, which has its optimum: choix itself takes hours for the grid."""
+    fold, losses = np.random.default_rng(seed).permutation(len(winner)) % FOLDS, np.zeros(len(GRID))
+    for at in range(FOLDS):
+        rest, held = fold != at, fold == at
+        for n, ridge in enumerate(GRID):
+            scores = ridged(winner[rest], loser[rest], n_items, ridge)
+            losses[n] += np.logaddexp(0, scores[loser[held]] - scores[winner[held]]).sum()
+    return ridged(winner, loser, n_items, float(GRID[losses.argmin()]))
+
+
+def ridged(winner: Any, loser: Any, n_items: int, ridge: float) -> Any:
+    """choix.opt_pairwise(n_items, votes, alpha=ridge / 2)."""
+    votes = rather.Comparisons.from_frame({"winner": winner, "loser": loser}, user=None)
+    model, scores = rather.Global(reg=ridge, item_power=0.0).fit(votes), np.zeros(n_items)
+    scores[model.items_] = model.item_bias_
+    return scores
+
+
+def covered(model: Any, worth: Any) -> float:
+    table = model.rank(interval=0.9)
+    place = (-worth[table["item"]]).argsort().argsort() + 1
+    return float(((table["best"] <= place) & (place <= table["worst"])).mean())
+
+
+def draw(name: str, size: int, seed: int) -> dict[str, float]:
+    user, winner, loser, worth = votes(name, seed)
+    n_items = int(max(winner.max(), loser.max())) + 1
+    order = np.random.default_rng(seed).permutation(len(winner))
+    train, test = order[:size], order[size : size + MOST_TEST]
+    w, x = winner[train], loser[train]
+    scores, model = ours(w, x, n_items)
+    made = {"Global, nobody named": scores, "Global, users": ours(w, x, n_items, user[train])[0]}
+    made |= {"evalica": evalica_of(w, x, n_items), "choix, ridge by folds": choix_of(w, x, n_items, seed)}
+    losses = {who: float(np.logaddexp(0, b[loser[test]] - b[winner[test]]).mean()) for who, b in made.items()}
+    return losses if worth is None else {**losses, "covered": covered(model, worth)}
+
+
+if __name__ == "__main__":
+    parser = bench.parser(__doc__)
+    parser.add_argument("--only", nargs="+", default=["llmfao", "sushi A", "sushi B", "convarg", *WORLDS])
+    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
+    options, rows = parser.parse_args(), []
+    for name in options.only:
+        most = int(0.8 * len(votes(name, 0)[1]))
+        for size in options.sizes:
+            drawn = [draw(name, min(size, most), seed) for seed in range(DRAWS.get(size, 2))]
+            means = {who: float(np.mean([one[who] for one in drawn])) for who in drawn[0]}
+            rows.append({"set": name, "votes": min(size, most), **means})
+            print(rows[-1], flush=True)
+    bench.report("one-ranking", rows)
