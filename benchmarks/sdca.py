@@ -1,4 +1,4 @@
-"""The paper's algorithm: updates a second of ``solver="sdca"`` by number of threads, MovieLens 1M, N = 100, rank 100.
+"""The paper's algorithm: updates a second of ``PaperAltSVM`` by number of threads, MovieLens 1M, N = 100, rank 100.
 
     python benchmarks/sdca.py [--threads 1 2 4 8 16]
 
@@ -34,7 +34,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     machine = core.most_flops(options.threads[0])
     for n_threads in options.threads:
-        model = rather.AltSVM.plain(reg=2000.0, n_threads=n_threads, max_iter=options.rounds, tol=0).fit(comparisons)
+        model = rather.PaperAltSVM(reg=2000.0, n_threads=n_threads, max_iter=options.rounds, tol=0).fit(comparisons)
         seconds = float(np.median(np.diff([record["seconds"] for record in model.history_])))
         rate = 2 * len(comparisons) / seconds
         rows.append({

@@ -20,8 +20,8 @@ import tables
 from smoke import sized
 
 import rather
-from rather.models import altsvm
 from rather.models.lowrank import LowRank
+from rather.solving import start
 from rather.solving.problem import Problem
 
 N, RANK = 100, 100
@@ -39,7 +39,7 @@ class Phases:
             ("exposure", LowRank, "_exposure"), ("item step", Problem, "item_step"), ("user step", Problem, "user_step")
         ):  # fmt: skip
             setattr(owner, method, self.of(name, getattr(owner, method)))
-        altsvm.STARTS["spectral"] = self.of("start", altsvm.STARTS["spectral"])
+        setattr(start, "spectral", self.of("start", start.spectral))  # noqa: B010 (a patch)
 
     def of(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*args: Any, **named: Any) -> Any:

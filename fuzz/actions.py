@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import rather
-from rather import AltSVM, Comparisons
+from rather import AltSVM, Comparisons, PaperAltSVM
 from rather.data.table_files import read_file, write_table
 from rather.models.calibration import Slope
 from rather.testing import small_data
@@ -85,9 +85,9 @@ class Fit(Action):
 class Search(Action):
     """A first fit that chooses on held-out answers."""
 
-    def __init__(self, folder: Path, params: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, params: dict[str, Any], kind: type[Any] = AltSVM) -> None:
         super().__init__(folder)
-        self.votes = small_data("votes")
+        self.votes, self.kind = small_data("votes"), kind
         self.params: dict[str, Any] = {"n_threads": 1, **params}
         self.rounds: list[Any] = []
         listening = AltSVM(**self.params, callback=lambda model, _: self.rounds.append(fingerprint(model)))
@@ -112,15 +112,15 @@ class Search(Action):
 class Resumed(Action):
     """A fit with a checkpoint, interrupted and then fitted again by another model."""
 
-    def __init__(self, folder: Path, params: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, params: dict[str, Any], kind: type[Any] = AltSVM) -> None:
         super().__init__(folder)
-        self.votes = small_data("votes")
+        self.votes, self.kind = small_data("votes"), kind
         self.params = {"rank": 3, "max_iter": 4, "tol": 0.0, "n_threads": 1, **params}
-        whole = AltSVM(**self.params).fit(self.votes)
+        whole = kind(**self.params).fit(self.votes)
         self.end = fingerprint(whole), whole.slope_
 
     def _estimator(self) -> Any:
-        return AltSVM(**self.params, checkpoint=self.folder / "checkpoint", on_interrupt="raise")
+        return self.kind(**self.params, checkpoint=self.folder / "checkpoint", on_interrupt="raise")
 
     def act(self) -> None:
         self._estimator().fit(self.votes)
@@ -263,7 +263,7 @@ ACTIONS: dict[str, Callable[[Path], Action]] = {
     "fit AltSVM, raise": _fit("AltSVM", "raise", reg=2.0),
     "fit AltSVM that chooses": _fit("AltSVM", **CHOOSES),
     "fit hinge": _fit("AltSVM", loss="hinge", max_iter=9),
-    "fit sdca": _fit("AltSVM", solver="sdca"),
+    "fit paper": _fit("PaperAltSVM"),
     "fit auto": _fit("AltSVM", rank="auto"),
     "fit exposed": _fit("AltSVM", exposure=True),
     **{f"fit {name}": _fit(name, keep) for name, keep in (
@@ -274,7 +274,7 @@ ACTIONS: dict[str, Callable[[Path], Action]] = {
     "choice": lambda folder: Search(folder, CHOOSES),
     "resume newton": lambda folder: Resumed(folder, {"reg": 2.0}),
     "resume choice": lambda folder: Resumed(folder, CHOOSES),
-    "resume sdca": lambda folder: Resumed(folder, {"solver": "sdca"}),
+    "resume paper": lambda folder: Resumed(folder, {}, PaperAltSVM),
     "resume auto": lambda folder: Resumed(folder, {"rank": "auto"}),
     "calibrate": lambda folder: Calibration(folder, lambda model: model.calibrate()),
     "probability": lambda folder: Calibration(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import rather
-from rather import AltSVM, Comparisons, FileError, Global, InputError
+from rather import AltSVM, Comparisons, FileError, Global, InputError, PaperAltSVM
 from rather.data import frames
 from rather.data.csv_text import read_by_pyarrow, read_by_standard_library
 from rather.data.table_files import read_file
@@ -84,10 +84,13 @@ def prepare(folder: Path) -> Shared:
     for model in growing():
         model.save(path, comparisons=True)
         models.append(Base(path.read_bytes(), *read_tensors(path, FORMAT, "model"), says=fingerprint(model)))
-    for params in ({}, {"solver": "sdca"}, {"rank": "auto"}, {"loss": "hinge"}):
+    fits: tuple[tuple[type[Any], dict[str, Any]], ...] = (
+        (AltSVM, {}), (PaperAltSVM, {}), (AltSVM, {"rank": "auto"}), (AltSVM, {"loss": "hinge"})
+    )  # fmt: skip
+    for kind, params in fits:
         path.unlink()
         usual: dict[str, Any] = {"rank": 2, "max_iter": 2, "tol": 0.0, "n_threads": 1, "checkpoint": path}
-        estimator = AltSVM(**{**usual, **params})
+        estimator = kind(**{**usual, **params})
         says = fingerprint(estimator.fit(votes))
         base = Base(path.read_bytes(), *read_tensors(path, CHECKPOINT, "checkpoint"), says, estimator)
         checkpoints.append(base)

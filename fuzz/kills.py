@@ -28,8 +28,7 @@ ROOT = Path(__file__).parents[1]
 LOSSES = ("squared_hinge", "hinge", "logistic")
 FITS: dict[str, dict[str, Any]] = {
     **{f"newton {loss}": {"loss": loss, "reg": 25.0} for loss in LOSSES},
-    **{f"sdca {loss}": {"loss": loss, "solver": "sdca", "n_threads": 1, "rank": 10, "reg": 25.0} for loss in LOSSES},
-    **{f"plain {loss}": {"loss": loss, "plain": True, "n_threads": 1, "rank": 10, "reg": 5.0} for loss in LOSSES},
+    **{f"paper {loss}": {"loss": loss, "paper": True, "n_threads": 1, "rank": 10, "reg": 5.0} for loss in LOSSES},
     **{f"auto {loss}": {"loss": loss, "rank": "auto", "max_iter": 4, "reg": 25.0} for loss in LOSSES},
     **{f"choice {loss}": {"loss": loss, "rank": None, "max_iter": 12} for loss in LOSSES},
     "choice converged": {"rank": None, "tol": None},
@@ -121,7 +120,7 @@ def _data(kind: str) -> Any:
 
 def _fit(name: str, threads: int, checkpoint: str, out: str) -> None:
     params = {"rank": 20, "max_iter": 25, "tol": 0.0, "n_threads": threads, **FITS[name]}
-    made = rather.AltSVM.plain if params.pop("plain", False) else rather.AltSVM
+    made: Any = rather.PaperAltSVM if params.pop("paper", False) else rather.AltSVM
     comparisons = _data(params.pop("data", "votes"))
     model = made(**params, checkpoint=checkpoint or None)
     print("about to begin", flush=True)

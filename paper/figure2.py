@@ -4,7 +4,7 @@
 
 MovieLens 1M, N = 100 ratings a user on the left, clicks on the right; rank 100, CofiRank with its own 10.
 ``CofiRank-ndcg`` has the loss that the paper ran, CofiRank the one that does best. AltSVM is our default.
-``AltSVM.plain`` is the paper's algorithm to the letter, with the regularisation of its authors' published
+``PaperAltSVM`` is the paper's algorithm to the letter, with the regularisation of its authors' published
 configuration, 1000, for 20 rounds; for clicks it has C = 5000 drawn comparisons a user, as SGD does, and 10 rounds. The
 time of a point counts from the table in memory: drawing and building the comparisons, which RobiRank does as it fits,
 and the fit up to there, judging left out. Curves are means over seeds of the rounds that all of them have, shaded by
@@ -56,9 +56,9 @@ METHODS: dict[str, dict[str, Plan]] = {
         "ratings": ("ratings", lambda **how: rather.AltSVM(rank=RANK, **how)),
         "clicks": ("clicks", lambda **how: rather.AltSVM(rank=RANK, **how)),
     },
-    "AltSVM.plain": {
-        "ratings": ("ratings", lambda **how: rather.AltSVM.plain(reg=1000.0, max_iter=20, **how)),
-        "clicks": ("drawn", lambda **how: rather.AltSVM.plain(reg=1000.0, max_iter=10, **how)),
+    "PaperAltSVM": {
+        "ratings": ("ratings", lambda **how: rather.PaperAltSVM(reg=1000.0, max_iter=20, **how)),
+        "clicks": ("drawn", lambda **how: rather.PaperAltSVM(reg=1000.0, max_iter=10, **how)),
     },
     "SGD": {
         "ratings": ("ratings", lambda **how: rather.SGD(rank=RANK, **how)),

@@ -67,7 +67,7 @@ def other(family: str, settings: dict[str, dict[str, Any]]) -> Fit:
 
 
 def plain(reg: float) -> Any:
-    return rather.AltSVM.plain(rank=RANK, solver="newton", reg=reg, tol=1e-5, max_iter=100)
+    return rather.PaperAltSVM(rank=RANK, solver="newton", reg=reg, tol=1e-5, max_iter=100)
 
 
 METHODS: dict[str, Fit] = {

@@ -39,7 +39,7 @@ def comparisons(data: str, seed: int) -> rather.Comparisons:
     return made
 
 
-def settled(model: rather.AltSVM, record: dict[str, float]) -> bool:
+def settled(model: rather.PaperAltSVM, record: dict[str, float]) -> bool:
     """The authors' rule to stop."""
     if len(model.history_) < 2:
         return False
@@ -48,7 +48,7 @@ def settled(model: rather.AltSVM, record: dict[str, float]) -> bool:
 
 
 def measure(data: str, seed: int, solver: str, n_threads: int) -> Iterator[Row]:
-    model = rather.AltSVM.plain(
+    model = rather.PaperAltSVM(
         solver=solver, reg=REG, tol=0.0, max_iter=300, callback=settled, n_threads=n_threads, seed=seed
     )
     _, _, cost = tables.fitted(model, lambda: comparisons(data, seed))

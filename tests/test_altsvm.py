@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import rather
 from handmade import ruled
-from rather import AltSVM, InputError, simulate
+from rather import AltSVM, InputError, PaperAltSVM, simulate
 from rather.data.source import Source
 
 
@@ -73,9 +73,9 @@ def test_callback_stops(world):
     assert [r for r, _ in seen] == [1, 2]
 
 
-@pytest.mark.parametrize("solver", ["newton", "sdca"])
+@pytest.mark.parametrize("kind", [AltSVM, PaperAltSVM])
 @pytest.mark.usefixtures("interruptible")
-def test_interruption_keeps_the_best_so_far(world, solver):
+def test_interruption_keeps_the_best_so_far(world, kind):
     """Ctrl-C ends the fit with a warning; the model is that of the rounds completed."""
 
     def interrupt(model, record):
@@ -83,17 +83,17 @@ def test_interruption_keeps_the_best_so_far(world, solver):
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.warns(UserWarning, match="interrupted after 2 rounds"):
-        model = AltSVM(rank=4, tol=0, solver=solver, callback=interrupt, n_threads=1).fit(world.comparisons)
+        model = kind(rank=4, tol=0, callback=interrupt, n_threads=1).fit(world.comparisons)
     assert model.interrupted_ and len(model.history_) == 2
-    plain = AltSVM(rank=4, tol=0, solver=solver, max_iter=2, n_threads=1).fit(world.comparisons)
+    plain = kind(rank=4, tol=0, max_iter=2, n_threads=1).fit(world.comparisons)
     np.testing.assert_array_equal(model.user_factors_, plain.user_factors_)
 
 
-@pytest.mark.parametrize(("solver", "loss"), [("newton", "squared_hinge"), ("newton", "hinge"), ("sdca", "logistic")])
-def test_checkpoint_resumes_to_the_same_bits(world, solver, loss, tmp_path):
+@pytest.mark.parametrize(("kind", "loss"), [(AltSVM, "squared_hinge"), (AltSVM, "hinge"), (PaperAltSVM, "logistic")])
+def test_checkpoint_resumes_to_the_same_bits(world, kind, loss, tmp_path):
     """A fit killed after round 3 and resumed ends where an uninterrupted one does, bit for bit."""
-    params = {"rank": 4, "tol": 0, "solver": solver, "loss": loss, "n_threads": 1}
-    whole = AltSVM(max_iter=6, **params).fit(world.comparisons)
+    params = {"rank": 4, "tol": 0, "loss": loss, "n_threads": 1}
+    whole = kind(max_iter=6, **params).fit(world.comparisons)
     path = tmp_path / "fit.checkpoint"
 
     def kill(model, record):
@@ -101,8 +101,8 @@ def test_checkpoint_resumes_to_the_same_bits(world, solver, loss, tmp_path):
             raise MemoryError("killed")
 
     with pytest.raises(MemoryError):
-        AltSVM(max_iter=6, callback=kill, checkpoint=path, **params).fit(world.comparisons)
-    resumed = AltSVM(max_iter=6, checkpoint=path, **params).fit(world.comparisons)
+        kind(max_iter=6, callback=kill, checkpoint=path, **params).fit(world.comparisons)
+    resumed = kind(max_iter=6, checkpoint=path, **params).fit(world.comparisons)
     assert len(resumed.history_) == 6
     np.testing.assert_array_equal(whole.user_factors_, resumed.user_factors_)
     np.testing.assert_array_equal(whole.item_factors_, resumed.item_factors_)
@@ -173,13 +173,6 @@ def test_cv_holds_out_items_of_ratings():
     assert len(AltSVM(rank=2, reg="cv").fit(comparisons).cv_results_) >= 3
 
 
-def test_plain_is_the_papers_model(world):
-    """AltSVM.plain() has no bias and one ridge for all."""
-    model = AltSVM.plain(rank=3, max_iter=3, n_threads=1).fit(world.comparisons)
-    assert not model.item_bias_.any()
-    assert model.get_params()["solver"] == "sdca"
-
-
 def test_probability_is_calibrated(world):
     """In each tenth of [0, 1] many pairs have their probability, and that share of the left items wins."""
     model = AltSVM(rank=4).fit(world.comparisons)
@@ -222,7 +215,7 @@ def test_checkpoint_of_a_choice_does_not_search_again(world, rank, reg, tmp_path
     """A fit that chose and is resumed takes what it had settled on."""
     params = {"rank": rank, "reg": reg, "tol": 0, "checkpoint": tmp_path / "c"}
     first = AltSVM(max_iter=2, **params).fit(world.comparisons)
-    monkeypatch.setattr("rather.models.altsvm.choose", None)
+    monkeypatch.setattr("rather.models.altsvm.choose_if_asked", None)
     resumed = AltSVM(max_iter=4, **params).fit(world.comparisons)
     assert (resumed.reg_, resumed.bias_reg_, resumed.rank_) == (first.reg_, first.bias_reg_, first.rank_)
     assert resumed.cv_results_ == first.cv_results_ and len(resumed.history_) == 4

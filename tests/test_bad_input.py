@@ -242,7 +242,7 @@ PARAMETERS = {
     for name, value in [
         ("rank", 0), ("rank", -1), ("rank", 1.5), ("rank", True), ("rank", 10**6), ("rank", "5"),
         ("reg", 0), ("reg", -1), ("reg", float("nan")), ("reg", float("inf")), ("reg", "auto"),
-        ("loss", "absolute"), ("solver", "adam"), ("start", "zero"), ("max_iter", 0), ("tol", -1), ("tol", "x"),
+        ("loss", "absolute"), ("max_iter", 0), ("tol", -1), ("tol", "x"),
         ("n_threads", 0), ("seed", -1), ("seed", 1.0), ("item_power", -1), ("user_power", 3), ("balance", 2),
         ("bias", 0), ("bias", -2.0), ("bias", None), ("callback", "print"),
     ]

@@ -204,10 +204,10 @@ def test_tables_that_are_none(world, tmp_path, text, said):
 
 
 def test_fits_that_do_not_take_features(world, tmp_path):
-    """Other models, the other solver and files under two names are refused in one sentence."""
+    """Other models and files under two names are refused in one sentence."""
     fit = ("fit", world / "votes.csv", "--out", tmp_path / "m", "--item-features", world / "films.csv")
     assert "BPR does not learn from features" in complaint(*fit, "--model", "BPR")
-    assert "features go with --solver newton" in complaint(*fit, "--solver", "sdca")
+    assert "PaperAltSVM does not learn from features" in complaint(*fit, "--model", "PaperAltSVM")
     assert "must be different files" in complaint(*fit, "--user-features", world / "films.csv")
     assert "there is no file 'none.csv'" in complaint(*fit[:-1], "none.csv")
 

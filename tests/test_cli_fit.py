@@ -107,14 +107,18 @@ def test_fit_passes_every_parameter_on(files, tmp_path):
     """Options of fit become the parameters of the model."""
     document(
         "fit", files["votes"], "--out", tmp_path / "m", "--rank", 3, "--reg", 7.5, "--loss", "logistic", "--no-bias",
-        "--solver", "sdca", "--max-iter", 2, "--tol", 0.5, "--threads", 1, "--seed", 9,
+        "--max-iter", 2, "--tol", 0.5, "--threads", 1, "--seed", 9,
     )  # fmt: skip
     params = rather.load(tmp_path / "m").get_params()
     expected = {
-        "rank": 3, "reg": 7.5, "loss": "logistic", "bias": False, "solver": "sdca", "max_iter": 2, "tol": 0.5,
+        "rank": 3, "reg": 7.5, "loss": "logistic", "bias": False, "max_iter": 2, "tol": 0.5,
         "n_threads": 1, "seed": 9,
     }  # fmt: skip
     assert expected.items() <= params.items()
+    document(
+        "fit", files["votes"], "--out", tmp_path / "p", "--model", "PaperAltSVM", "--rank", 3, "--solver", "newton"
+    )
+    assert rather.load(tmp_path / "p").solver == "newton"
 
 
 def test_fit_tunes(files, tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rather
-from rather import BPR, AltSVM, Comparisons, Convex, Global, InputError
+from rather import BPR, AltSVM, Comparisons, Convex, Global, InputError, PaperAltSVM
 from rather.data.described import OFF
 from rather.logistic import sigmoid
 
@@ -291,7 +291,7 @@ def test_what_does_not_fit_is_said_in_a_sentence():
         (AltSVM(), {"item_features": {"item": ["x", "y"], "genre": ["a", "b"], "n": [1, 2]}}, "none of the 50 items"),
         (AltSVM(), {"item_features": {**items, "n": [np.inf] * 60}}, "'n' in row 0"),
         (AltSVM(), {"item_features": [1, 2]}, "list"),
-        (AltSVM(solver="sdca"), {"item_features": items}, "sdca"),
+        (PaperAltSVM(), {"item_features": items}, "PaperAltSVM does not learn from features"),
         (Global(), {"item_features": items}, "Global does not learn from features"),
         (BPR(), {"user_features": people}, "BPR does not learn from features"),
     ]

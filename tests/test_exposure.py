@@ -167,8 +167,6 @@ def test_newcomers_files_and_checkpoints(tmp_path):
 def test_mistakes():
     with pytest.raises(InputError, match="exposure"):
         AltSVM(exposure="yes").fit(stars())
-    with pytest.raises(InputError, match="newton"):
-        AltSVM(exposure=True, solver="sdca").fit(stars())
     clicks = Comparisons.from_clicks({"user": [0, 0, 1, 1, 2], "item": [0, 1, 1, 2, 3]})
     with pytest.raises(InputError, match="clicks"):
         AltSVM(exposure=True).fit(clicks)

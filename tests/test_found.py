@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import rather
-from rather import BPR, SGD, AltSVM, CofiRank, Comparisons, FileError, InputError
+from rather import BPR, SGD, AltSVM, CofiRank, Comparisons, FileError, InputError, PaperAltSVM
 from rather.data.whole_files import ABANDONED, LEFTOVER, destination, written_whole
 from rather.solving.spectrum import sure_norm
 from shell import complaint
@@ -65,10 +65,11 @@ def test_dual_steps_that_do_not_settle():
     """sdca with so small a reg that the objective explodes is an error; a gap is that of the state it is given with."""
     votes = rather.simulate(60, 30, rank=2, per_user=25, seed=0).comparisons
     with pytest.raises(InputError, match="dual steps do not settle"):
-        AltSVM(rank=3, solver="sdca", loss="logistic", reg=1e-3, n_threads=1, exposure=False, seed=1).fit(votes)
+        PaperAltSVM(rank=3, loss="logistic", reg=1e-3, n_threads=1, seed=1).fit(votes)
     for loss in ("squared_hinge", "hinge", "logistic"):
-        short = AltSVM(rank=3, solver="sdca", loss=loss, reg=1.0, n_threads=1, max_iter=30, exposure=False).fit(votes)
-        best = AltSVM(rank=3, loss=loss, reg=1.0, n_threads=1, tol=1e-6, max_iter=200, exposure=False).fit(votes)
+        paper = {"rank": 3, "loss": loss, "reg": 1.0, "n_threads": 1}
+        short = PaperAltSVM(**paper).fit(votes)
+        best = PaperAltSVM(**paper, solver="newton", tol=1e-6, max_iter=200).fit(votes)
         ratio = short.history_[-1]["objective"] / best.history_[-1]["objective"]
         assert not short.converged_ or ratio < 1.01
 
@@ -136,9 +137,9 @@ def test_what_a_kill_leaves_goes_when_it_is_old(tmp_path):
 def test_ridges_within_single_precision():
     """A reg or bias that single precision takes for 0 is refused; minute weights, whose rule says less, calibrate."""
     votes = rather.simulate(20, 10, per_user=8).comparisons
-    for given in ({"reg": 1e-50}, {"bias": 1e-50}, {"reg": 1e-50, "solver": "sdca"}):
+    for model in (AltSVM(rank=2, reg=1e-50), AltSVM(rank=2, bias=1e-50), PaperAltSVM(rank=2, reg=1e-50)):
         with pytest.raises(InputError, match="it must be a number at least 1e-30 and at most"):
-            AltSVM(rank=2, **given).fit(votes)
+            model.fit(votes)
     assert np.isfinite(AltSVM(rank=2, bias=1e-30).fit(votes).certificate().sure_bound)
     table = {**votes.to_frame("dict"), "weight": np.full(len(votes), 1e-35)}
     minute = AltSVM(rank=2).fit(Comparisons.from_frame(table, weight="weight"))
@@ -160,7 +161,7 @@ def test_the_memory_of_dual_variables(monkeypatch):
     votes = rather.simulate(20, 10, per_user=8).comparisons
     monkeypatch.setattr("rather.memory.available", lambda: 11 * len(votes))
     with pytest.raises(InputError, match="use solver='newton'"):
-        AltSVM(rank=2, solver="sdca").fit(votes)
+        PaperAltSVM(rank=2).fit(votes)
 
 
 def test_a_hinge_that_says_it_converged(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rather
-from rather import BPR, SGD, AltSVM, Comparisons, RobiRank, simulate
+from rather import BPR, SGD, Comparisons, PaperAltSVM, RobiRank, simulate
 from rather.logistic import sigmoid
 from rather.native import LOSSES as CODES
 from rather.native import core, factor
@@ -208,7 +208,7 @@ def test_sgd_reaches_the_optimum_of_newton(loss):
     """On the same objective the two meet: SGD's is at most 2 per cent above where Newton stops."""
     comparisons = simulate(n_users=60, n_items=20, rank=2, per_user=30, seed=1).comparisons
     sgd = SGD(rank=3, loss=loss, max_iter=60, tol=0, n_threads=1).fit(comparisons)
-    plain = AltSVM.plain(rank=3, loss=loss, reg=sgd.reg_, solver="newton", max_iter=60, tol=1e-5).fit(comparisons)
+    plain = PaperAltSVM(rank=3, loss=loss, reg=sgd.reg_, solver="newton", max_iter=60, tol=1e-5).fit(comparisons)
     assert sgd.history_[-1]["objective"] <= 1.02 * plain.history_[-1]["objective"]
     assert sgd.history_[-1]["objective"] < sgd.history_[0]["objective"]
 
@@ -374,7 +374,7 @@ def test_movielens_100k(data):
 def test_racing_threads_leave_the_bias_column_alone():
     """With several threads on few users the scores are still those of the factors: the column against the bias is 1."""
     comparisons = rather.simulate(n_users=4, n_items=30, rank=2, per_user=300, seed=0).comparisons
-    for model in (rather.BPR(rank=8, max_iter=20, n_threads=4), rather.AltSVM(solver="sdca", max_iter=3, n_threads=4)):
+    for model in (rather.BPR(rank=8, max_iter=20, n_threads=4), rather.PaperAltSVM(max_iter=3, n_threads=4)):
         model.fit(comparisons)
         assert (model.U_[:, model.rank_] == 1).all()
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import rather
-from rather import AltSVM, Comparisons, Convex, InputError, simulate
+from rather import AltSVM, Comparisons, Convex, InputError, PaperAltSVM, simulate
 from rather.data.rows import whole_ties
 
 SWAYED = {"side": 0.4, "covariates": {"length": 0.6}, "ties": 0.5}
@@ -85,9 +85,9 @@ def test_certificates_hold_with_effects(world):
     assert hinge.relative_gap <= 1e-3
 
 
-def test_sides_and_covariates_do_not_go_with_sdca(world):
-    with pytest.raises(InputError, match="side and covariates go with solver='newton'"):
-        AltSVM(solver="sdca").fit(world.comparisons)
+def test_the_papers_algorithm_knows_no_sides_and_covariates(world):
+    with pytest.raises(InputError, match="knows no side and no covariates"):
+        PaperAltSVM().fit(world.comparisons)
 
 
 def test_votes_that_carry_nothing_have_no_effects():

@@ -112,7 +112,7 @@ def test_threads_do_not_show(votes, stars):
 
 @pytest.mark.parametrize(
     "params",
-    [{"loss": "hinge"}, {"loss": "logistic"}, {"bias": False}, {"solver": "sdca"}, {"rank": "auto"}, {"bias": 3.0},
+    [{"loss": "hinge"}, {"loss": "logistic"}, {"bias": False}, {"rank": "auto"}, {"bias": 3.0},
      {"exposure": True}, {"user_power": 0.5, "balance": 0.3}, {"warm_start": True}],
     ids=str,
 )  # fmt: skip

@@ -33,6 +33,7 @@ from .rivals.ease import EASE
 from .rivals.global_ranking import Global
 from .rivals.item_mean import ItemMean
 from .rivals.lcr import LCR
+from .rivals.paper_altsvm import PaperAltSVM
 from .rivals.popularity import Popularity
 from .rivals.robirank import RobiRank
 from .rivals.rp3beta import RP3beta
@@ -64,6 +65,7 @@ __all__ = [
     "Model",
     "Newcomer",
     "NotFittedError",
+    "PaperAltSVM",
     "Person",
     "Popularity",
     "Question",

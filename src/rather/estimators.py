@@ -17,6 +17,7 @@ from .rivals.ease import EASE
 from .rivals.global_ranking import Global
 from .rivals.item_mean import ItemMean
 from .rivals.lcr import LCR
+from .rivals.paper_altsvm import PaperAltSVM
 from .rivals.popularity import Popularity
 from .rivals.robirank import RobiRank
 from .rivals.rp3beta import RP3beta
@@ -25,7 +26,7 @@ from .rivals.sgd import SGD
 ESTIMATORS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        AltSVM, Convex, ClickRanker, Global, ItemMean, BPR, SGD, Differences, CofiRank, LCR, RobiRank,
+        AltSVM, Convex, ClickRanker, PaperAltSVM, Global, ItemMean, BPR, SGD, Differences, CofiRank, LCR, RobiRank,
         Popularity, RP3beta, EASE,
     )
 }  # fmt: skip

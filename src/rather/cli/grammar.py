@@ -219,7 +219,7 @@ def _fit(parser: Parser) -> None:
     model.add_argument(
         "--trust", action="store_const", const=True, help="people whose answers look like a coin's count for less"
     )
-    model.add_argument("--solver", choices=("newton", "sdca"), help="(newton)")
+    model.add_argument("--solver", choices=("newton", "sdca"), help="of PaperAltSVM (sdca)")
     model.add_argument("--max-iter", type=int, metavar="N", help="rounds at most (30)")
     model.add_argument("--tol", type=float, metavar="X", help="gap to stop at (0.0003; clicks 0.02)")
     model.add_argument(

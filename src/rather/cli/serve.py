@@ -39,7 +39,7 @@ def add_serving(parser: Any) -> None:
     keep.add_argument("--votes", metavar="DATABASE", help="elsewhere: a file, or postgresql://USER@HOST/NAME")
     keep.add_argument(
         "--refit", nargs="?", type=float, const=True, metavar="MINUTES",
-        help=f"fit again when there are new votes, at most once in so many minutes: MODEL, fitted to votes without --slim "
+        help=f"fit again when there are new votes, at most once in so many minutes: MODEL, fitted to votes, not --slim "
         f"({OF_MODEL:g}); ITEMS always are ({OF_ITEMS:g})",
     )  # fmt: skip
     reach = parser.add_argument_group("who can reach it")

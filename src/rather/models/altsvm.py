@@ -13,7 +13,7 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..data.source import Source
 from ..data.votes import Votes
-from ..errors import InputError, one_of
+from ..errors import InputError
 from ..native import FloatArray, threads
 from ..solving import start
 from ..solving.exposure import Exposure
@@ -21,19 +21,15 @@ from ..solving.growth import FIRST_RANK, Growing, coefficients
 from ..solving.mixed import answering, plainly
 from ..solving.newton import Newton
 from ..solving.problem import Problem
-from ..solving.sdca import Sdca
 from .checkpoint import Checkpoint, Saved
-from .features import known_of
 from .lowrank import LowRank
 from .parameters import MOST_RANK, check_fit_params, check_rank
 from .rounds import run_rounds
 from .strengths import kept, settled
-from .tuning import Choice, choose
+from .tuning import Choice, choose_if_asked
 from .update import updated
 
-SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"newton": Newton, "sdca": Sdca}
 EXPOSED_TOL, AUTO_TOL = 5e-4, 0.01
-STARTS = {"spectral": start.spectral, "uniform": start.uniform}
 
 
 class AltSVM(LowRank):
@@ -54,7 +50,7 @@ class AltSVM(LowRank):
     rank : int, None or "auto"
         Length of the vectors. None: 64 (100 of clicks against unseen items), or as many as there are users or items; of
         votes less, where that does better on held-out answers. "auto" grows it along the leading singular pairs of the
-        gradient until a certificate says that no more helps; it goes with "newton". The rank reached is ``rank_``.
+        gradient until a certificate says that no more helps. The rank reached is ``rank_``.
     reg : float, None or "cv"
         A number is used as it is. Else it is a factor times the scale of the data, the geometric mean of the typical
         norms of the rows and the columns of the gradient at zero. "cv": a factor chosen on held-out training data
@@ -78,7 +74,7 @@ class AltSVM(LowRank):
         Whether the items that a person compared are information as well: vectors then have prior means
         that are linear in the leading singular vectors of who met what (docs/mathematics.md). It helps much where
         people choose what they rate, and hurts where items are assigned. None: where the singular values show that
-        they choose. It goes with the solver "newton".
+        they choose.
     ties : {"model", "half"}
         What a tie says. "model": that the person was reluctant to decide, by a model with three outcomes (after Rao and
         Kupper) in which people differ in their reluctance; :meth:`probability` then has three columns. "half": half a
@@ -86,23 +82,16 @@ class AltSVM(LowRank):
     trust : bool
         Whether people whose answers look like a coin's count for less: ``trust_`` is the probability that they do not,
         by a fit that trusts all alike. For votes only; it takes two fits.
-    start : {"spectral", "uniform"}
-        "spectral": the leading singular pairs of the gradient at the global ranking. "uniform": the random start of
-        the authors' program.
-    solver : {"newton", "sdca"}
-        "newton": truncated Newton on the primal, the same bits at any number of threads. "sdca": the paper's
-        Algorithm 1, stochastic dual coordinate descent; with several threads lock-free, and then not reproducible.
     max_iter : int
         Rounds (each solves V, then U) at most.
     tol : float, optional
-        Stop once what the two halves of a round had to gain, relative to the objective, is at most this: by their
-        Newton decrements (newton) or, after the round, by their duality gaps (sdca). None: 3e-4; 0.02 for clicks
-        against unseen items, which more rounds did not predict better on held-out training clicks; 5e-4 where
-        ``exposure`` is used. With rank="auto" it is the certified distance from the best objective over all ranks,
-        relative to it (None: 0.01).
+        Stop once the Newton decrements of the two halves of a round, what they had to gain, are at most this share of
+        the objective. None: 3e-4; 0.02 for clicks against unseen items, which more rounds did not predict better on
+        held-out training clicks; 5e-4 where ``exposure`` is used. With rank="auto" it is the certified distance from
+        the best objective over all ranks, relative to it (None: 0.01).
     n_threads : int, optional
         By default as many as the process may keep busy: the smallest of its cores, its CPU affinity, the quota of its
-        control groups, and ``OMP_NUM_THREADS``. The newton solver returns the same bits with any number.
+        control groups, and ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
     seed : int
     verbose : bool
         Show a progress bar.
@@ -115,8 +104,8 @@ class AltSVM(LowRank):
         File that is rewritten after every round. A fit that finds it there, made from the same data and parameters,
         goes on from it: a fit that was killed loses at most the round under way (or the search of reg="cv").
     warm_start : bool
-        Begin from the factors of the last fit, if there was one: the ids and the rank must be the same, the solver
-        "newton". A checkpoint that is there goes before it.
+        Begin from the factors of the last fit, if there was one: the ids and the rank must be the same. A checkpoint
+        that is there goes before it.
 
     Attributes
     ----------
@@ -124,9 +113,8 @@ class AltSVM(LowRank):
         See :class:`FactorModel` and :class:`Model`.
     reg_, bias_reg_ : float
     history_ : list of dict
-        One record per round: round, seconds since the beginning, objective, gap; for sdca also the duality gaps
-        ``item_gap`` and ``user_gap`` of the two halves; with rank="auto" (whose rounds are five of Newton's) also
-        ``lower_bound`` and ``rank``.
+        One record per round: round, seconds since the beginning, objective, gap; with rank="auto" (whose rounds are
+        five of Newton's) also ``lower_bound`` and ``rank``.
     cv_results_ : list of dict
         All that was tried where ``reg`` was chosen: rank, factor on the scale of reg, bias (the factor on that of the
         biases' ridge), log_loss and accuracy on held-out comparisons, value (docs/mathematics.md); else empty.
@@ -165,8 +153,6 @@ class AltSVM(LowRank):
         exposure: bool | None = None,
         ties: str = "model",
         trust: bool = False,
-        start: str = "spectral",
-        solver: str = "newton",
         max_iter: int = 30,
         tol: float | None = None,
         n_threads: int | None = None,
@@ -179,18 +165,6 @@ class AltSVM(LowRank):
     ) -> None:
         self._store_params(locals())
 
-    @classmethod
-    def plain(cls, **params: Any) -> AltSVM:
-        """The paper's model to the letter: no bias, one ridge for all, its random start, its solver, rank 100.
-
-        The rule for ``reg=None`` was made for the full model; here, give ``reg`` or let "cv" choose it.
-        """
-        published: dict[str, Any] = {
-            "rank": 100, "bias": False, "item_power": 0.0, "user_power": 0.0, "balance": 0.0, "exposure": False,
-            "start": "uniform", "solver": "sdca",
-        }  # fmt: skip
-        return cls(**{**published, **params})
-
     # -- fitting ------------------------------------------------------------------------------------------------
 
     def _fit(self, comparisons: Comparisons) -> bool:
@@ -198,10 +172,6 @@ class AltSVM(LowRank):
         began = time.perf_counter()
         comparisons = self._read(comparisons)
         self._check_told_apart(comparisons.source)
-        if comparisons.source.effects and self.solver == "sdca":
-            raise InputError("side and covariates go with solver='newton': sdca is the paper's algorithm, and no more")
-        if any(known_of(comparisons)) and self.solver == "sdca":
-            raise InputError("features go with solver='newton': sdca is the paper's algorithm, and no more")
         checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
         saved = checkpoint.read() if checkpoint is not None else None
         comparisons = settled(self, comparisons, saved.features if saved else None)
@@ -270,23 +240,15 @@ class AltSVM(LowRank):
         return self._built_apart("update", lambda work: updated(work, comparisons, old, item_features, user_features))
 
     def _settled(self) -> dict[str, Any]:
-        alone = {"checkpoint": None, "warm_start": False, "solver": "newton", "start": "spectral"}
+        alone = {"checkpoint": None, "warm_start": False}
         return {**super()._settled(), **alone, "rank": min(max(self.rank_, 1), MOST_RANK)}
-
-    def _exposure(self, source: Source, wanted: bool | None = None) -> Exposure | None:
-        return None if self.solver == "sdca" else super()._exposure(source, wanted)
 
     def _choice(self, comparisons: Comparisons) -> Choice | None:
         """What held-out answers choose, where ``reg`` asks for it or leaves it to the source."""
-        if self.reg != "cv" and (self.reg is not None or not comparisons.source.chooses):
-            return None
         most = comparisons.source.rank if self._rank in (None, "auto") else int(self._rank)
         if self._rank is None and self._goes_on():
             most = int(self._last.rank_)
-        found = choose(self, comparisons, most, fixed_rank=self._rank is not None or self._goes_on())
-        if found is None and self.reg == "cv":
-            raise InputError("reg='cv' holds out some of the answers, too few here to compare; give reg a number")
-        return found
+        return choose_if_asked(self, comparisons, most, fixed_rank=self._rank is not None or self._goes_on())
 
     def _goes_on(self) -> bool:
         """Whether this fit begins where the last one ended."""
@@ -313,15 +275,15 @@ class AltSVM(LowRank):
         saved: Saved | None,
         chosen: Choice | None,
     ) -> bool:
-        solver = (Growing if self._rank == "auto" else SOLVERS[self.solver])(problem, self.seed)
+        solver = (Growing if self._rank == "auto" else Newton)(problem, self.seed)
         history: list[dict[str, float]] = []
         if saved is not None:
             history = saved.resume(solver)
         elif not (self.warm_start and self._warm_start(problem, comparisons)):
-            if chosen is not None and chosen.rank == problem.rank and self.start == "spectral":
+            if chosen is not None and chosen.rank == problem.rank:
                 start.from_items(problem, chosen.V, self.seed)
             else:
-                STARTS[self.start](problem, self.seed)
+                start.spectral(problem, self.seed)
         self.loss_ = self.loss
         self._set_data(comparisons)
         tol = AUTO_TOL if self._rank == "auto" and self.tol is None else self._usual_tol(comparisons.source, exposed)
@@ -339,15 +301,14 @@ class AltSVM(LowRank):
                 solver.trim()
             self._take(solver, exposed, last=True)
 
-        title = f"AltSVM {self.solver}"
         keep = keep and partial(keep, solver)
-        return run_rounds(self, one_round, began, tol=tol, title=title, history=history, keep=keep, finish=finish)
+        return run_rounds(self, one_round, began, tol=tol, history=history, keep=keep, finish=finish)
 
     def _usual_tol(self, source: Source, exposed: Exposure | None) -> float:
         usual = source.tol if exposed is None else EXPOSED_TOL
         return usual if self.tol is None else float(self.tol)
 
-    def _take(self, solver: Newton | Sdca | Growing, exposed: Exposure | None, last: bool = False) -> None:
+    def _take(self, solver: Newton | Growing, exposed: Exposure | None, last: bool = False) -> None:
         """The factors that a solver has come to (of one that grows, the best so far), and what is known about them."""
         store = solver.problem.store
         if isinstance(solver, Growing):
@@ -386,8 +347,6 @@ class AltSVM(LowRank):
             if isinstance(self._rank, str):
                 raise InputError(f"rank is {self._rank!r}; it must be a whole number, 'auto' or None")
             check_rank(self._rank)
-        one_of("solver", self.solver, SOLVERS)
-        one_of("start", self.start, STARTS)
         self._check_problem()
         if not isinstance(self.trust, bool):
             raise InputError(f"trust is {self.trust!r}; it must be True or False")
@@ -395,7 +354,3 @@ class AltSVM(LowRank):
             raise InputError(f"reg is {self.reg!r}; it must be a number above 0, None (a rule) or 'cv'")
         reg = None if isinstance(self.reg, str) else self.reg
         check_fit_params(self, reg)
-        growing, exposed = self._rank == "auto", self.exposure is True
-        for option, wanted in (("warm_start", self.warm_start), ("rank='auto'", growing), ("exposure", exposed)):
-            if wanted and self.solver == "sdca":
-                raise InputError(f"{option} goes with solver='newton': sdca is the paper's algorithm, and no more")

@@ -19,7 +19,7 @@ from .factors import LARGEST
 from .files import LARGEST_RIDGE, is_records
 from .tensors import read_tensors, write_tensors
 
-FORMAT = "rather-checkpoint-6"
+FORMAT = "rather-checkpoint-7"
 FREE = {
     "max_iter",
     "tol",

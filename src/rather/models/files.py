@@ -20,6 +20,9 @@ from .kept import packed, unpacked
 from .tensors import read_tensors, write_tensors
 
 FORMAT, UNCHECKED = "rather-model-2", "rather-model-1"
+PLAIN = {  # the parameters of AltSVM that posed the paper's problem
+    "start": "uniform", "bias": False, "item_power": 0.0, "user_power": 0.0, "balance": 0.0, "exposure": False,
+}  # fmt: skip
 SAVED_PARAMS = (str, int, float, bool, type(None))
 LARGEST_RIDGE = 1e38  # in single precision
 NAMED = ("user", "item")  # columns of results that may have the caller's own names
@@ -66,7 +69,7 @@ def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
     """A fitted model of one of some kinds, by name; see :func:`rather.load`."""
     tensors, metadata = read_tensors(path, FORMAT, "model", unchecked=UNCHECKED)
     try:
-        about = json.loads(metadata["about"])
+        about = _renamed(json.loads(metadata["about"]), tensors)
         if about["class"] not in kinds:
             raise FileError(
                 f"{str(path)!r} holds a {str(about['class'])[:100]!r}, which is none of {', '.join(kinds)}; "
@@ -81,6 +84,16 @@ def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
     if model is None:
         raise FileError(f"the model file {str(path)!r} is damaged: its parts do not fit together")
     return model
+
+
+def _renamed(about: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:
+    """What a file says, in today's names: AltSVM had the paper's algorithm as an option."""
+    given = about["params"]
+    plain = all(given.get(name) == value for name, value in PLAIN.items())
+    if about["class"] == "AltSVM" and (given.get("solver") == "sdca" or plain):
+        rank = tensors["user_factors"].shape[1] if given.get("rank") is None else given["rank"]
+        return {**about, "class": "PaperAltSVM", "params": {**given, "rank": rank}}
+    return about
 
 
 def assembled(kind: type[Any], tensors: dict[str, Any], about: dict[str, Any], users: Ids, items: Ids) -> Any:

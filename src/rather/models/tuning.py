@@ -24,6 +24,7 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..data.rows import Pairs
 from ..data.source import Source
+from ..errors import InputError
 from ..native import FloatArray, core
 from ..solving import start
 from ..solving.effects import swayed
@@ -73,6 +74,16 @@ class Choice:
     V: FloatArray
     calibration: Calibration
     results: list[dict[str, float]]
+
+
+def choose_if_asked(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool) -> Choice | None:
+    """Return what held-out answers choose, where ``reg`` asks for it or leaves it to the source."""
+    if model.reg != "cv" and (model.reg is not None or not comparisons.source.chooses):
+        return None
+    found = choose(model, comparisons, rank, fixed_rank)
+    if found is None and model.reg == "cv":
+        raise InputError("reg='cv' holds out some of the answers, too few here to compare; give reg a number")
+    return found
 
 
 def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool) -> Choice | None:
