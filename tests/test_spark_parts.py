@@ -99,6 +99,9 @@ def test_a_budget_grows_with_what_it_is_for():
         assert cluster.budget(**{**sizes, name: 2 * value}, **more).memory > usual.memory
     for changed in ({"kind": "votes"}, {"exposed": True}, {"drawn": 100}):
         assert cluster.budget(**sizes, **{**more, **changed}).memory > usual.memory
+    nobody = {**sizes, "n_users": 0, "n_rows": 0}
+    known, exposed = (cluster.budget(**nobody, **{**more, "exposed": flag}).memory for flag in (False, True))
+    assert exposed - known == 10**5 * 3 * 4 * 112  # three matrices of the items' features
     halved = cluster.budget(**sizes, **{**more, "slots": Slots(16, None)})
     assert halved.memory < usual.memory and halved.available is None
     alone = cluster.budget(**sizes, **{**more, "slots": Slots(1, None)})
@@ -284,6 +287,22 @@ def test_what_is_said_twice():
     assert (clicks.user.tolist(), clicks.a.tolist()) == ([0, 0, 1], [1, 2, 1])
     votes = read_shards(plan("votes"), 0, iter([said([(0, "ann", 1, 2, 1.0, None)] * 2)]))
     assert votes.a.tolist() == [1, 1] and votes.b.tolist() == [2, 2]
+
+
+def test_votes_of_one_pair_are_in_one_order():
+    """By their weights, and ties after the rest; a weight of 0 says nothing, and a tie counts for both sides."""
+    rows = [
+        (0, "ann", 1, 2, 3.0, False), (0, "ann", 1, 2, 1.0, True), (0, "ann", 1, 2, 1.0, False),
+        (0, "ann", 0, 2, 0.0, False),
+    ]  # fmt: skip
+    for some in (rows, rows[::-1]):
+        found = read_shards(plan("votes", weighted=True), 0, iter([said(some)]))
+        assert found.x.tolist() == [0.0, 1.0, 1.0, 3.0] and found.tie.tolist() == [False, False, True, False]
+        pairs = found._pairs(weighted=True)
+        assert sorted(zip(pairs.winner.tolist(), pairs.loser.tolist(), pairs.weight.tolist(), strict=True)) == [
+            (1, 2, 0.5), (1, 2, 1.0), (1, 2, 3.0), (2, 1, 0.5),
+        ]  # fmt: skip
+        assert pairs.tied.sum() == 2
 
 
 @pytest.mark.parametrize(
