@@ -627,3 +627,14 @@ def test_shares_held_out_by_default():
     assert [len(part) for part in Comparisons.from_frame(votes).split()] == [80, 20]
     assert len(split_time(votes).test["user"]) == 20
     assert len(split_clicks({"user": [1] * 100, "item": range(100)}).test["user"]) == 10
+
+
+def test_later_votes_bring_effects_of_their_own():
+    """What is known of earlier and of later votes stays with them, each under its name; 0 stands for unknown."""
+    votes = {"user": [1], "winner": ["x"], "loser": ["y"], "length": [2.0], "price": [3.0]}
+    later = {**votes, "user": [2], "price": [5.0], "tone": [7.0]}
+    both = Comparisons.from_frame(votes, covariates=["length", "price"]).extended(
+        Comparisons.from_frame(later, covariates=["tone", "price"])
+    )
+    assert both.source.effects == ("length", "price", "tone")
+    assert both.pairs().around.tolist() == [[2, 3, 0], [0, 5, 7]]
