@@ -18,7 +18,7 @@ from shell import run
 ROOT = Path(__file__).parents[1]
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if page.exists()]
 COMMAND = re.compile(r"^    (?:([^|]*) \| )?rather ([a-z]+ .*)$")
-PEOPLE = "ann", "bob", *(f"user {n}" for n in range(38))
+PEOPLE = "ann", "bob", *(f"user {n}" for n in range(14))
 DRINKS = "tea", "coffee", "cocoa", "cola", "soda", "water", "juice", "milk"
 MODELS = "gpt-4", "llama", "claude", "gemini", "qwen", "phi"
 WRITES = "--out", "--train", "--test", "--per-user"
@@ -46,28 +46,31 @@ def blocks():
 def files(tmp_path_factory):
     """What the commands read: votes, ratings, an arena's log, features, answers; and a model of the votes."""
     folder = tmp_path_factory.mktemp("documented")
-    votes = named(rather.simulate(40, 8, rank=2, per_user=25, seed=1), PEOPLE, DRINKS)
+    votes = named(rather.simulate(16, 8, rank=2, per_user=20, seed=1), PEOPLE, DRINKS)
     write_table(folder / "votes.csv", votes)
-    late = named(rather.simulate(40, 8, rank=2, per_user=2, seed=2), PEOPLE, DRINKS)
+    late = named(rather.simulate(16, 8, rank=2, per_user=2, seed=2), PEOPLE, DRINKS)
     write_table(folder / "today.csv", late)
     rng = np.random.default_rng(0)
-    user, item = (x.ravel() for x in np.meshgrid(PEOPLE, [*DRINKS, *(f"film {n}" for n in range(70))]))
+    user, item = (x.ravel() for x in np.meshgrid(PEOPLE, [*DRINKS, *(f"film {n}" for n in range(52))]))
     stars = {"user": user, "item": item, "rating": rng.integers(1, 6, len(user))}
     write_table(folder / "ratings.csv", stars)
     write_table(folder / "log.csv", {**votes, "timestamp": rng.permutation(len(votes["user"]))})
-    battles = named(rather.simulate(40, 6, rank=2, per_user=25, ties=0.5, side=0.3, seed=3), PEOPLE, MODELS)
-    n = len(battles["user"])
-    write_table(folder / "battles.csv", {
-        "judge": battles["user"], "model_a": battles["winner"], "model_b": battles["loser"],
-        "winner": np.where(battles["tie"], "tie", "model_a"),
+    battles = named(rather.simulate(16, 6, rank=2, per_user=20, ties=0.5, side=0.3, seed=3), PEOPLE, MODELS)
+    n, first = len(battles["user"]), battles["side"]
+    won, lost = battles["winner"], battles["loser"]
+    battles = {
+        "judge": battles["user"], "model_a": np.where(first, won, lost), "model_b": np.where(first, lost, won),
+        "winner": np.where(battles["tie"], "tie", np.where(first, "model_a", "model_b")),
         "words_left": rng.integers(20, 90, n), "words_right": rng.integers(20, 90, n),
-    })  # fmt: skip
+    }  # fmt: skip
+    write_table(folder / "battles.csv", battles)
+    write_table(folder / "later.csv", {name: column[:30] for name, column in battles.items()})
     films = {"item": DRINKS, "title": [drink.title() for drink in DRINKS], "year": range(1990, 1998)}
     write_table(folder / "films.csv", films)
     write_table(folder / "premieres.csv", {"item": ["mate", "chai"], "title": ["Mate", "Chai"], "year": [1991, 1996]})
     write_table(folder / "people.csv", {
-        "user": PEOPLE, "age": rng.integers(20, 60, 40),
-        "country": ["NL", "DE", "FR", "PT"] * 10,
+        "user": PEOPLE, "age": rng.integers(20, 60, 16),
+        "country": ["NL", "DE", "FR", "PT"] * 4,
     })  # fmt: skip
     write_table(folder / "joined.csv", {"user": ["zoe"], "age": [33], "country": ["NL"]})
     write_table(folder / "answers.csv", {"winner": ["tea", "cola"], "loser": ["coffee", "cocoa"]})
