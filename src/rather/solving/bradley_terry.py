@@ -28,7 +28,7 @@ PROBES = 16  # random signs that a trace is estimated from
 CG_STEPS, CG_TOL = 500, 1e-11
 SETTLED = 1e-9  # the largest move of a score in the last step: the next one would move it by about its square
 MOST_STEPS = 100
-TYPICAL, SPREAD = 0.15, 1.2  # the prior of the scores' variance: its median, and the spread of its logarithm
+TYPICAL, SPREAD = 0.3, 0.8  # the prior of the scores' variance: its median, and the spread of its logarithm
 FARTHEST = 12.0  # of the logarithm of a ridge from that of the prior's median
 ABOUT = 1e-3  # accuracy of the logarithm of a ridge
 
