@@ -61,6 +61,8 @@ def test_make_and_read_back(kind, ids):
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_integers_beyond_64_bits_survive(kind):
     """Kinds of frame that can hold integers beyond 64 bits give them back."""
+    if kind == "polars" and not hasattr(pytest.importorskip("polars"), "Int128"):
+        pytest.skip("this polars has no integers of 128 bits")
     frame = frames.make({"id": np.array([2**70, -(2**70)], dtype=object)}, kind)
     assert list(frames.columns(frame, {"id": "id"})["id"]) == [2**70, -(2**70)]
 
