@@ -230,6 +230,8 @@ def test_progress_over_connect(monkeypatch):
     look.heard([], 3, "other", True)
     now[0] += watch.SHORT / 2
     assert look() is None  # the while begins anew
+    now[0] += watch.SHORT
+    assert look() == 1  # what has ended does not run
 
 
 # -- rows of a shard --------------------------------------------------------------------------------------------------
