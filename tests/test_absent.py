@@ -41,7 +41,7 @@ def parts(clicks):
 )
 def test_those_who_say_nothing_keep_their_places(model, clicks, tmp_path):
     comparisons, within = parts(clicks)
-    model.set_params(n_threads=1).fit(comparisons)
+    model = type(model)(**{**model.get_params(), "n_threads": 1}).fit(comparisons)
     assert model.users_.tolist() == list(range(12)) and model.items_.tolist() == list(range(10))
     scores = np.array([model.score(user, model.items_) for user in model.users_])
     assert np.isfinite(scores).all() and len(model.recommend(model.users_, k=10)) == 120
