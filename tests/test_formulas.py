@@ -142,9 +142,9 @@ def test_weights_count_in_the_balance_of_users(votes):
     np.testing.assert_allclose(weight / weight[0], (n / n[0]) ** -0.5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("n_seen", [5, 37])  # most items are left to draw from, or few
+@pytest.mark.parametrize("n_seen", [5, 395])  # most items are left to draw from, or few
 def test_every_unseen_item_is_drawn(n_seen):
-    n, per_user = 40, 4000
+    n, per_user = 400, 20_000
     seen = np.arange(n_seen, dtype=np.int32)
     start = np.array([0, n_seen])
     winner, loser = (np.empty(per_user, np.int32) for _ in range(2))
