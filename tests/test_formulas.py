@@ -8,7 +8,6 @@ from scipy.sparse.linalg import aslinearoperator
 
 import rather
 from rather import AltSVM, Comparisons
-from rather.data.ratings import Ratings
 from rather.logistic import sigmoid
 from rather.models import crowd, tuning
 from rather.models.belief import Belief, Items
@@ -143,9 +142,9 @@ def test_weights_count_in_the_balance_of_users(votes):
     np.testing.assert_allclose(weight / weight[0], (n / n[0]) ** -0.5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("n_seen", [5, 37])  # most items are left to draw from, or few
+@pytest.mark.parametrize("n_seen", [5, 395])  # most items are left to draw from, or few
 def test_every_unseen_item_is_drawn(n_seen):
-    n, per_user = 40, 4000
+    n, per_user = 400, 20_000
     seen = np.arange(n_seen, dtype=np.int32)
     start = np.array([0, n_seen])
     winner, loser = (np.empty(per_user, np.int32) for _ in range(2))
@@ -199,7 +198,7 @@ def test_log_odds_of_a_calibration():
 def test_what_newcomers_are_asked_does_not_follow_from_what_they_told(stars, votes):
     """People are left out whole; of ratings, a pair that is asked has an item that no pair told has."""
     for comparisons in (votes, stars):
-        rated = isinstance(comparisons.source, Ratings)
+        rated = comparisons.source.implied
         trials = list(crowd._people_aside(comparisons, 0))
         assert trials
         for rest, told, asked in trials:
@@ -228,7 +227,7 @@ def test_pairs_of_ratings_count_as_often_as_ratings(stars, votes):
 def test_answers_left_out_one_by_one():
     """The quick way agrees with a search of its own without each answer."""
     rng = np.random.default_rng(0)
-    items = Items(0.5 * rng.standard_normal((8, 2)), rng.standard_normal(8), np.full(8, 0.3), np.zeros((8, 2)), 1.0)
+    items = Items(0.5 * rng.standard_normal((8, 2)), rng.standard_normal(8), np.full(8, 2.0), np.zeros((8, 2)), 1.0)
     winner, loser = rng.integers(0, 4, 10), rng.integers(4, 8, 10)
     count, swayed = rng.uniform(0.5, 1.5, 10), 0.3 * rng.standard_normal(10)
     quick = Belief(items, None, (winner, loser, count, swayed)).without_each()
@@ -237,7 +236,7 @@ def test_answers_left_out_one_by_one():
         belief = Belief(items, None, (winner[rest], loser[rest], count[rest], swayed[rest]))
         mean, variance = belief.margins(winner[t : t + 1], loser[t : t + 1])
         alone = sigmoid((mean + swayed[t]) / np.sqrt(1 + np.pi / 8 * variance))
-        assert quick[t] == pytest.approx(float(alone[0]), abs=0.02)
+        assert quick[t] == pytest.approx(float(alone[0]), abs=0.03)
     assert np.ptp(quick) > 0.2
 
 
