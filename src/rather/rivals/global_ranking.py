@@ -162,6 +162,7 @@ class Global(Estimator, FoldInModel):
     def _newton(self, summed: BradleyTerry, scaled: Scales) -> Callable[[], dict[str, float]]:
         """Return a round of the logistic fit: one Newton step, and once ``tol`` is reached all that are left."""
         ridge = self.reg_ / summed.unit * scaled.item_ridge.astype(np.float64)
+        summed.b[:] = 0.0  # so that a ridge gives the bits it gives where it was named
 
         def step() -> dict[str, float]:
             for _ in range(MOST_STEPS):

@@ -25,12 +25,12 @@ from ..logistic import sigmoid
 
 DENSE = 2000  # items
 PROBES = 16  # random signs that a trace is estimated from
-CG_STEPS, CG_TOL = 500, 1e-11
+CG_STEPS, CG_TOL, CG_ABOUT = 500, 1e-11, 1e-4  # the last is enough while a ridge is searched for
 SETTLED = 1e-9  # the largest move of a score in the last step: the next one would move it by about its square
 MOST_STEPS = 100
 TYPICAL, SPREAD = 0.3, 0.8  # the prior of the scores' variance: its median, and the spread of its logarithm
 FARTHEST = 12.0  # of the logarithm of a ridge from that of the prior's median
-ABOUT = 1e-3  # accuracy of the logarithm of a ridge
+ABOUT = 1e-3  # accuracy of the logarithm of a ridge, and of scores while it is searched for
 
 
 class BradleyTerry:
@@ -61,20 +61,21 @@ class BradleyTerry:
         loss = self.won @ np.logaddexp(0, -m) + self.lost @ np.logaddexp(0, m)
         return float(loss + 0.5 * (ridge @ (b * b)))
 
-    def step(self, ridge: Any) -> tuple[float, float, float]:
+    def step(self, ridge: Any, tol: float = CG_TOL) -> tuple[float, float, float]:
         """Make one Newton step, halved until it gains; returns its decrement, the largest move and the objective."""
         p = sigmoid(self.b[self.j] - self.b[self.k])
         slope = self.B.T @ (self.lost * p - self.won * (1 - p)) + ridge * self.b
-        step = Curvature(self, ridge).solve(slope)
+        step = Curvature(self, ridge).solve(slope, tol)
         before, share = self.objective(self.b, ridge), 1.0
         while (now := self.objective(self.b - share * step, ridge)) > before * (1 + 1e-13) and share > 1e-9:
             share /= 2
         self.b = self.b - share * step
         return 0.5 * float(slope @ step), float(np.abs(share * step).max(initial=0.0)), now
 
-    def solve(self, ridge: Any) -> None:
+    def approach(self, ridge: Any) -> None:
+        """Bring the scores so near to the optimum that the evidence is known."""
         for _ in range(MOST_STEPS):
-            if self.step(ridge)[1] <= SETTLED:
+            if self.step(ridge, CG_ABOUT)[1] <= ABOUT:
                 break
 
     def likeliest_ridge(self, shape: Any) -> float:
@@ -84,10 +85,10 @@ class BradleyTerry:
         def falls(log_r: float) -> float:
             """How the negative logarithm of evidence times prior changes with that of r."""
             ridge = math.exp(log_r) * shape
-            self.solve(ridge)
+            self.approach(ridge)
             curvature, p = Curvature(self, ridge), sigmoid(self.b[self.j] - self.b[self.k])
             trace, variance = curvature.inverse(self.met * ridge)
-            moves = self.B @ -curvature.solve(ridge * self.b)  # of margins, with log r
+            moves = self.B @ -curvature.solve(ridge * self.b, CG_ABOUT)  # of margins, with log r
             bends = 0.5 * float((self.all * p * (1 - p) * (1 - 2 * p) * variance) @ moves)
             return 0.5 * float(ridge @ self.b**2) + 0.5 * trace - 0.5 * n + bends + (log_r - usual) / SPREAD**2
 
@@ -115,11 +116,11 @@ class Curvature:
             A = sparse.csr_array((-self.h, (of.j, of.k)), shape=(of.n, of.n))
             self.H = (A + A.T + sparse.diags(self.diagonal)).tocsr()
 
-    def solve(self, right: Any) -> Any:
+    def solve(self, right: Any, tol: float = CG_TOL) -> Any:
         """H^-1 times a vector, or times the columns of a matrix."""
         if self.factor is not None:
             return scipy.linalg.cho_solve(self.factor, right)
-        return self._conjugate_gradients(right.reshape(len(right), -1)).reshape(right.shape)
+        return self._conjugate_gradients(right.reshape(len(right), -1), tol).reshape(right.shape)
 
     def inverse(self, weight: Any) -> tuple[float, Any]:
         """The trace of H^-1 times a diagonal of weights, and the variance of every pair's margin."""
@@ -128,17 +129,17 @@ class Curvature:
             d = np.diag(C)
             return float(weight @ d), d[self.of.j] + d[self.of.k] - 2 * C[self.of.j, self.of.k]
         signs = np.random.default_rng(0).choice((-1.0, 1.0), (self.of.n, PROBES))
-        solved = self.solve(signs)
+        solved = self.solve(signs, CG_ABOUT)
         trace = float(weight @ (signs * solved).mean(axis=1))
         return trace, ((self.of.B @ signs) * (self.of.B @ solved)).mean(axis=1)
 
-    def _conjugate_gradients(self, right: Any) -> Any:
+    def _conjugate_gradients(self, right: Any, tol: float) -> Any:
         """All columns at once, preconditioned by the diagonal."""
         by = 1 / self.diagonal[:, None]
         x, r = np.zeros_like(right), right.copy()
         z = by * r
         d, old = z.copy(), (r * z).sum(axis=0)
-        enough = CG_TOL**2 * old
+        enough = tol**2 * old
         for _ in range(CG_STEPS):
             if (old <= enough).all():
                 break
