@@ -9,20 +9,27 @@ draws, each with seeds of its own. ``covered`` is the share of true places withi
 
 from __future__ import annotations
 
+import os
+import sys
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import bench
 import numpy as np
+import pyarrow.parquet as pq
 from scipy.special import expit
 from smoke import sized
 
 import rather
 
+EVALICA = find_spec("evalica") is not None
 SIZES = sized((10, 100, 1000, 10_000), smoke=(10, 40))
 DRAWS = {10: sized(200, smoke=2), 100: sized(40, smoke=2), 1000: 10, 10_000: 4}
 GRID = 2.0 * np.logspace(-3, 2, sized(11, smoke=3))
 FOLDS, MOST_TEST = 5, 20_000
+REAL = ("llmfao", "sushi A", "sushi B", *sized(("convarg",), smoke=()))  # convarg: the arguments of UKPConvArg1
 WORLDS = {"20 items, sd 0.5": (20, 0.5), "20 items, sd 1": (20, 1.0), "100 items, sd 0.7": (100, 0.7)}
 
 
@@ -48,7 +55,7 @@ def real(name: str) -> tuple[Any, Any, Any, Any]:
         better, worse = (order[:, places].ravel() for places in np.triu_indices(10, 1))
         return np.repeat(np.arange(len(order)), 45), better, worse, None
     if name == "convarg":
-        table = bench.table(name, "judgements.parquet").to_pydict()
+        table = pq.read_table(Path(os.environ["RATHER_DATA"]) / name / "judgements.parquet").to_pydict()
         left, right, outcome, user = (np.array(table[c]) for c in ("left", "right", "outcome", "user"))
         decided, first = outcome != "tie", outcome == "left"
         chosen = np.where(first, left, right)[decided], np.where(first, right, left)[decided]
@@ -111,16 +118,20 @@ def draw(name: str, size: int, seed: int) -> dict[str, float]:
     w, x = winner[train], loser[train]
     scores, model = ours(w, x, n_items)
     made = {"Global, nobody named": scores, "Global, users": ours(w, x, n_items, user[train])[0]}
-    made |= {"evalica": evalica_of(w, x, n_items), "choix, ridge by folds": choix_of(w, x, n_items, seed)}
+    if EVALICA:
+        made["evalica"] = evalica_of(w, x, n_items)
+    made["choix, ridge by folds"] = choix_of(w, x, n_items, seed)
     losses = {who: float(np.logaddexp(0, b[loser[test]] - b[winner[test]]).mean()) for who, b in made.items()}
     return losses if worth is None else {**losses, "covered": covered(model, worth)}
 
 
 if __name__ == "__main__":
     parser = bench.parser(__doc__)
-    parser.add_argument("--only", nargs="+", default=["llmfao", "sushi A", "sushi B", "convarg", *WORLDS])
+    parser.add_argument("--only", nargs="+", default=[*REAL, *WORLDS])
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
     options, rows = parser.parse_args(), []
+    if not EVALICA:
+        print("evalica is not installed: skipped", file=sys.stderr)
     for name in options.only:
         most = int(0.8 * len(votes(name, 0)[1]))
         for size in options.sizes:

@@ -206,7 +206,7 @@ def _hostile_checkpoint(shared: Shared, rng: random.Random, count: Counter[str])
     if not _written(path, CHECKPOINT, tensors, {**base.metadata, "fit": fit}):
         return
     try:
-        model = AltSVM(**{**base.estimator.get_params(), "max_iter": 3}).fit(shared.votes)
+        model = type(base.estimator)(**{**base.estimator.get_params(), "max_iter": 3}).fit(shared.votes)
     except InputError as e:
         assert "\n" not in str(e), f"an error of several lines: {e!r}"
         count["hostile checkpoints refused"] += 1

@@ -117,6 +117,7 @@ def _work(name: str, seed: int, begin: int, end: int, folder: Path) -> None:
     """What a process does: report counts and failures once a second, and leave the number of the case in a file."""
     faulthandler.enable()
     warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", "the gap of Convex is")  # fits of few rounds
     module: Any = importlib.import_module(f"fuzz.{name}")
     shared = module.prepare(folder / "scratch")
     counts: Counter[str] = Counter()

@@ -152,7 +152,7 @@ def sooner(panel: str, rival: str) -> list[Contest]:
     for (method, n), mine in curves.items():
         theirs = curves.get((rival, n), {})
         seeds = sorted(mine.keys() & theirs.keys())
-        if seeds and method.startswith("AltSVM"):
+        if seeds and "AltSVM" in method:
             best = {seed: figure2.best_of(theirs[seed]) for seed in seeds}
             took, its = (np.array([figure2.time_to(of[s], best[s]) for s in seeds]) for of in (mine, theirs))
             there = np.isfinite(took)

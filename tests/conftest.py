@@ -5,6 +5,7 @@ import shutil
 import signal
 import sys
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # one of several processes; numpy's threads are counted as it is imported
@@ -13,6 +14,12 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one of several processes; numpy's thr
 
 import numpy as np
 import pytest
+
+with suppress(ImportError):  # which environments of few packages lack
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("busy machine")
 
 PAPER = Path(__file__).parents[1] / "paper"
 sys.path[:0] = [str(Path(__file__).parent), str(PAPER)]

@@ -446,7 +446,7 @@ def test_bad_input(name, bench):
     with pytest.raises(InputError) as caught:
         act(bench)
     message = str(caught.value)
-    assert type(caught.value) is error
+    assert isinstance(caught.value, error)
     assert "\n" not in message and not message.endswith(".")
     assert not re.search(r"\bnp\.\w+\(", message), "a value shows as numpy's type, not as what the user gave"
     for fragment in fragments:

@@ -19,7 +19,8 @@ from rather.data import datasets, table_files
 from rather.data.clicks import AgainstUnseen
 from rather.data.source import Source
 from rather.data.table_files import read_file
-from rather.models import altsvm, tuning
+from rather.models import tuning
+from rather.rivals import paper_altsvm
 from shell import document, run
 
 pytestmark = pytest.mark.usefixtures("brief_search")
@@ -60,7 +61,7 @@ def test_help_states_the_defaults_and_choices_of_the_model():
     assert defaults["reg"] is None and said["reg"].endswith("(of votes or few ratings cv, else a rule)")
     assert f"({Source.tol:g}; clicks {AgainstUnseen.tol:g})" in " ".join(out.split())
     assert f"--loss L {', '.join(native.LOSSES)}" in out and f"({defaults['loss']})" in out
-    assert "--solver {" + ",".join(altsvm.SOLVERS) + "}" in out and f"({defaults['solver']})" in out
+    assert "--solver {" + ",".join(reversed(paper_altsvm.SOLVERS)) + "}" in out and "of PaperAltSVM (sdca)" in out
 
 
 def documented():

@@ -16,7 +16,7 @@ SEES = {
     "ItemMean": "ratings", "Differences": "ratings", "CofiRank": "ratings", "LCR": "ratings", "RobiRank": "clicks",
     "Popularity": "clicks", "RP3beta": "clicks", "EASE": "clicks", "ClickRanker": "clicks",
 }  # the others: anything  # fmt: skip
-LOCK_FREE = {"BPR", "SGD", "RobiRank"}  # reproducible on one thread
+LOCK_FREE = {"BPR", "SGD", "RobiRank", "PaperAltSVM"}  # reproducible on one thread
 SMALL = {"rank": 3, "max_iter": 3, "anchors": 2}
 
 

@@ -12,8 +12,9 @@ from rather.models.model import Model
 from rather.models.state import Stateful
 from rather.testing import small_data
 
-SEES = {"Differences": "ratings", "CofiRank": "ratings", "LCR": "ratings", "RobiRank": "clicks"}
+SEES = {"Global": "ratings", "Differences": "ratings", "CofiRank": "ratings", "LCR": "ratings", "RobiRank": "clicks"}
 ROUNDS = [name for name, kind in ESTIMATORS.items() if "max_iter" in kind._param_names()]  # and ItemMean has none
+pytestmark = pytest.mark.filterwarnings("ignore:the gap of Convex is")  # fits of few rounds
 SMALL = {"rank": 3, "max_iter": 4, "anchors": 2, "n_threads": 1}
 
 

@@ -85,9 +85,13 @@ def test_certificates_hold_with_effects(world):
     assert hinge.relative_gap <= 1e-3
 
 
-def test_the_papers_algorithm_knows_no_sides_and_covariates(world):
-    with pytest.raises(InputError, match="knows no side and no covariates"):
-        PaperAltSVM().fit(world.comparisons)
+def test_the_papers_algorithm_uses_no_sides_and_covariates(world):
+    """PaperAltSVM gives the factors that it gives without them."""
+    source = world.comparisons.source
+    bare = world.comparisons._with(source.with_effects(()))
+    assert source.effects and not bare.source.effects
+    fits = [PaperAltSVM(rank=2, reg=5.0, max_iter=3, n_threads=1).fit(data) for data in (world.comparisons, bare)]
+    np.testing.assert_array_equal(fits[0].user_factors_, fits[1].user_factors_)
 
 
 def test_votes_that_carry_nothing_have_no_effects():

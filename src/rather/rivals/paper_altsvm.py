@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data.comparisons import Comparisons
+from ..data.votes import Votes
 from ..errors import InputError, one_of
 from ..models.altsvm import AltSVM
 from ..models.checkpoint import Checkpoint
@@ -34,8 +35,8 @@ class PaperAltSVM(LowRank):
         sum_t L(s_ij - s_ik) + reg / 2 (sum_i |u_i|^2 + sum_j |v_j|^2),          s_ij = u_i . v_j
 
     over all comparisons t = "user i would rather have j than k", by turns in V and in U, from the random start of the
-    authors' program. There is no bias and no weighting, and a tie is half a vote each way. :class:`AltSVM` ranks
-    better; this class is for comparisons with the paper.
+    authors' program. There is no bias and no weighting, a tie is half a vote each way, and sides and covariates are not
+    used. :class:`AltSVM` ranks better; this class is for comparisons with the paper.
 
     Parameters
     ----------
@@ -122,8 +123,6 @@ class PaperAltSVM(LowRank):
         began = time.perf_counter()
         comparisons = self._read(comparisons)
         source = comparisons.source
-        if source.effects:
-            raise InputError("the paper's algorithm knows no side and no covariates; fit AltSVM, or leave them out")
         checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, self, comparisons)
         saved = None if checkpoint is None else checkpoint.read()
         scaled, self.user_rule_ = self._scales(source)
@@ -158,6 +157,13 @@ class PaperAltSVM(LowRank):
         if done and self.converged_ and sure is not None:
             self._slope.found = sure
         return done
+
+    def _read(self, comparisons: Comparisons) -> Comparisons:
+        """Return the comparisons without sides and covariates, and with ties as half votes."""
+        read = super()._read(comparisons)
+        if isinstance(read.source, Votes) and read.source.effects:
+            return read._with(read.source.with_effects(()))
+        return read
 
     def _check_features(self, what: str) -> None:
         raise InputError(f"{what} for AltSVM and Convex; PaperAltSVM does not learn from features")
