@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -143,6 +144,11 @@ def test_columns_of_any_name_pass_through_transform(spark, model, local, kind, c
         "pairs": lambda: local.probability(user, first, second),
     }[kind]()
     np.testing.assert_allclose(values, expected, atol=1e-5)
+    for name in ("_u", "_v0") if kind != "votes" else ():  # which are temporary where the table has no such names
+        other = model.copy({model.predictionCol: name, model.probabilityCol: name}).transform(plain)
+        got = [np.ravel(row[-1]) for row in sorted(other.collect(), key=lambda row: row["n"])]
+        assert other.columns == [*plain.columns, name]
+        np.testing.assert_allclose(got, expected, atol=1e-5)
 
 
 def test_a_column_is_not_overwritten(spark, model):
@@ -150,6 +156,8 @@ def test_a_column_is_not_overwritten(spark, model):
     table = spark.createDataFrame([("u", "i", 1.0)], "user string, item string, Prediction double")
     with pytest.raises(InputError, match="the table has a column 'Prediction', where 'prediction' is added; rename it"):
         model.transform(table)
+    with pytest.raises(InputError, match="the table has a column 'prediction', where 'Prediction' is added; rename it"):
+        model.copy({model.predictionCol: "Prediction"}).transform(table.withColumnRenamed("Prediction", "prediction"))
 
 
 def test_a_prefix_that_begins_no_name():
@@ -283,7 +291,7 @@ def test_a_write_that_is_killed_leaves_a_whole_model(model, tmp_path, monkeypatc
 
 def test_a_reader_finds_a_whole_model_at_any_moment(model, tmp_path, monkeypatch):
     """The one before until the last write has ended; and a model reads on from where it was loaded."""
-    from rather.spark import AltSVMModel
+    from rather.spark import AltSVMModel, files
 
     path, met = str(tmp_path / "model"), []
 
@@ -296,7 +304,12 @@ def test_a_reader_finds_a_whole_model_at_any_moment(model, tmp_path, monkeypatch
         at_every_write(patch, model._users, look, look)
         marked(model, 2).write().overwrite().save(path)
     assert met == [1, 1, 1, 1, 1, 2]
+    assert (
+        len(list((tmp_path / "model" / "metadata").glob("part-*"))) == 2
+    )  # none was deleted before the other was there
+    monkeypatch.setattr(files, "time", SimpleNamespace(time=lambda: 0.0))  # a clock that was set back
     marked(again, 3).write().overwrite().save(path)
+    assert read_whole(path) == 3
     assert {row["bias"] for row in again._items.collect()} == {1}
 
 

@@ -105,7 +105,7 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
 
     def _with_scores(self, dataset: DataFrame, wanted: dict[str, str]) -> DataFrame:
         _refuse_twice(dataset, wanted)
-        mark = unused([*dataset.columns, *wanted])
+        mark = unused(dataset.columns)
         rows = self._joined(dataset, wanted.values(), mark)
         for n, name in enumerate(wanted):
             rows = rows.withColumn(name, self._score(n, mark))
@@ -164,7 +164,7 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
             )
         name = self._get("probabilityCol")
         _refuse_twice(dataset, [name])
-        mark = unused([*dataset.columns, name])
+        mark = unused(dataset.columns)
         rows = self._joined(dataset, (self._get("leftCol"), self._get("rightCol")), mark)
         met = F.when(F.col(f"{mark}met").isNull(), 0).otherwise(F.size(f"{mark}met"))
         seen = [F.array_contains(f"{mark}met", F.col(f"{mark}c{n}")) for n in range(2)]
