@@ -33,7 +33,7 @@ def rated(name: str) -> tuple[int, Part]:
     if "timestamp" in table.column_names:
         table = table.sort_by("timestamp")
     table = table.select(["user", "item", "rating"])
-    return table.num_rows, lambda a, b: rather.Comparisons.from_ratings(table.slice(a, b - a), more=True)
+    return table.num_rows, lambda a, b: rather.Comparisons.from_ratings(table.slice(a, b - a), allow_empty=True)
 
 
 def voted() -> tuple[int, Part]:

@@ -8,10 +8,11 @@ pairs of the other half are the test: share in the right order, NDCG@10, log los
 questions, so that probabilities after chosen questions are judged too. "rated": pairs of films of different stars that
 the person has rated. "open": any of the 200 films that most people rated and are not tested; whoever has not rated one
 has not seen it, equal stars cannot be decided, and either counts as a question. All are ranked by what is known of them
-(``Person.belief``), so that only the questions differ. Policies: any pair, the pair nearest to one half, the pair whose
-difference is least known, the most information (``next_question``), the same aimed at the top, a list that is made
-beforehand of what may be asked (``questionnaire``) and, where it is not known what was rated, most information of films
-that many know (``familiar=True``). Bands are 90 % intervals of what the questions gained, by drawing people anew.
+(``Person.posterior``), so that only the questions differ. Policies: any pair, the pair nearest to one half, the pair
+whose difference is least known, the most information (``next_question``), the same aimed at the top, a list that is
+made beforehand of what may be asked (``questionnaire``) and, where it is not known what was rated, most information of
+films that many know (``prefer_familiar=True``). Bands are 90 % intervals of what the questions gained, by
+drawing people anew.
 Without exposure, which handed-out films would not tell of, and with it.
 """
 
@@ -53,7 +54,7 @@ class World:
         held = ratings["user"].isin(people)
         train = rather.Comparisons.from_ratings(ratings[~held])
         self.model = rather.AltSVM(exposure=exposure, seed=seed).fit(train)
-        self.model.sureness(*(ids[:1] for ids in (self.model.users_, self.model.items_, self.model.items_)))
+        self.model.probability_interval(*(ids[:1] for ids in (self.model.users_, self.model.items_, self.model.items_)))
         ratings = ratings[held & ratings["item"].isin(self.model.items_)]
         self.people = [self.halves(rows, seed) for _, rows in ratings.groupby("user")]
         self.popular = self.model.items_[np.argsort(-self.model._crowd().count, kind="stable")]
@@ -80,7 +81,7 @@ def interview(world: World, person: int, policy: str, setting: str) -> list[tupl
             n += 1
             if question is not None:
                 asked.answer(*question, rated)
-        out.append(judged(asked.person.belief, world.model._item_codes(test), stars, rng))
+        out.append(judged(asked.person.posterior, world.model._item_codes(test), stars, rng))
     return out
 
 
@@ -124,7 +125,7 @@ class Asking:
     def value(self, codes: Any) -> Any:
         from rather.models.information import values
 
-        belief = self.person.belief
+        belief = self.person.posterior
         if self.policy in ("information", "top"):
             return values(belief, codes, "everything" if self.policy == "information" else "top")[0]
         value, m, v, _ = values(belief, codes, "everything")
@@ -230,7 +231,7 @@ def timed() -> Iterator[dict[str, Any]]:
         for _ in range(sized(50, 3)):
             person = model.fold_in(answers, asked=True)
             began = time.perf_counter()
-            _ = person.belief
+            _ = person.posterior
             known = time.perf_counter()
             question = rather.next_question(model, person)
             asked = time.perf_counter()

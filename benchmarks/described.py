@@ -310,7 +310,7 @@ def tastes() -> None:
     folder = bench.RESULTS if smoke.ON else Path(__file__).parents[1] / "docs" / "pictures"
     rather.plot.tastes(model, model.users_[6]).figure.savefig(folder / "tastes.svg")
     print(f"-> {folder.name}/tastes.svg")
-    names = "feature", "crowd", "divides"
+    names = "feature", "mean", "spread"
     bench.report("described-tastes", [{name: getattr(row, name) for name in names} for row in model.tastes()])
 
 

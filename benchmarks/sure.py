@@ -14,7 +14,7 @@ asked: 20 items, crowds of 26 to 1,200 people with 20 answers each; 20 newcomers
 information: how many of the true places are within 90 % intervals, and how much of the top three is right, as said
 (``settled``) and in truth.
 scores: other answers of the same people, as in votes.py; ``rather`` with its slope, with what is known of each person
-(``sureness``), and one ranking for everybody (Bradley-Terry), by how many answers a person gave.
+(``probability_interval``), and one ranking for everybody (Bradley-Terry), by how many answers a person gave.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def coverage(seeds: int) -> Iterator[dict[str, Any]]:
                         }  # fmt: skip
                         for which, some in keys.items():
                             held.setdefault(("places", answers, which, level), []).extend(some)
-                        sure = model.sureness(person, model.items_[left], model.items_[other], interval=level)
+                        sure = model.probability_interval(
+                            person, model.items_[left], model.items_[other], interval=level
+                        )
                         inside = (sure["low"] <= chance) & (chance <= sure["high"])
                         held.setdefault(("pairs", answers, "all", level), []).extend(inside)
             everybody = places(truth.mean(axis=0)[model.items_])
@@ -153,7 +155,11 @@ def judged_newcomer(model: Any, worth: Any, policy: str, rng: np.random.Generato
     ranked, right = person.rank(interval=INTERVAL), places(worth)
     item = ranked["item"].astype(int)
     inside = (ranked["best"] <= right[item]) & (right[item] <= ranked["worst"])
-    return float(inside.mean()), rather.settled(model, person, TOP).share, float((right[item[:TOP]] <= TOP).mean())
+    return (
+        float(inside.mean()),
+        rather.top_certainty(model, person, TOP).share,
+        float((right[item[:TOP]] <= TOP).mean()),
+    )
 
 
 SCORED = sized(
@@ -178,7 +184,7 @@ def scores(seeds: int) -> Iterator[dict[str, Any]]:
             ids = model.users_[asked[0]], model.items_[asked[1]], model.items_[asked[2]]
             given = {
                 "one ranking for all": everybody.probability(*ids), "slope": decided(model.probability(*ids)),
-                "what is known": model.sureness(*ids)["probability"],
+                "what is known": model.probability_interval(*ids)["probability"],
             }  # fmt: skip
             for who, p in given.items():
                 held.setdefault(who, []).append(proper(np.asarray(p, np.float64), np.random.default_rng(seed)))

@@ -61,7 +61,7 @@ def estimated(name: str, seed: int) -> list[dict[str, Any]]:
     swayed: dict[str, Any] = {"side": TRUTH["side"], "covariates": {"length": TRUTH["length"]}, "ties": TRUTH["tie"]}
     world = rather.simulate(rank=3, seed=seed, **swayed, **WORLDS[name])
     model = rather.AltSVM(n_threads=1, trust="careless" in WORLDS[name]).fit(world.comparisons)
-    return [{"world": name, "effect": r.effect, "estimate": r.estimate, "error": r.error} for r in model.effects()]
+    return [{"world": name, "effect": r.effect, "estimate": r.estimate, "error": r.std_error} for r in model.effects()]
 
 
 def recovery(rows: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
@@ -82,7 +82,7 @@ def real() -> Iterable[dict[str, Any]]:
     votes = rather.Comparisons.from_frame(colours, side="left")
     for name, comparisons in (("colours", votes), ("llmfao", rather.Comparisons.from_arena(llmfao))):
         for row in rather.AltSVM().fit(comparisons).effects():
-            yield {"set": name, **{f: getattr(row, f) for f in ("effect", "estimate", "error", "low", "high")}}
+            yield {"set": name, **{f: getattr(row, f) for f in ("effect", "estimate", "std_error", "low", "high")}}
 
 
 def judgements() -> dict[str, Any]:

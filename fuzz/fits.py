@@ -170,8 +170,8 @@ def _fit(name: str, params: dict[str, Any], comparisons: Comparisons, folder: Pa
             assert every_score(other).tobytes() == every_score(model).tobytes(), "3 threads give other bits than 1"
             assert other._slope.found == model._slope.found, "3 threads are surer, or less, than 1"
             if name in ("AltSVM", "Convex"):
-                assert other.sway_ == model.sway_, "3 threads find other effects than 1"
-                if model.sway_ or model._knows_ties():
+                assert other.context_effects_ == model.context_effects_, "3 threads find other effects than 1"
+                if model.context_effects_ or model._knows_ties():
                     told = [m.effects().columns for m in (model, other)]
                     assert all(np.array_equal(told[0][c], told[1][c]) for c in told[0]), "3 threads tell of others"
                     assert np.isfinite(told[0]["estimate"]).all() and np.isfinite(told[0]["error"]).all(), told[0]

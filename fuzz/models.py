@@ -51,7 +51,7 @@ def fingerprint(model: Any) -> Any:
     """All that a fitted model is and says, but for its parameters and slope, as something that can be compared."""
     said = [
         repr(model.users_.tolist()), repr(model.items_.tolist()), every_score(model).tobytes(),
-        model.everyone().tobytes(), repr(model.recommend(model.users_, k=2, exclude="seen")["item"].tolist()),
+        model.average_scores().tobytes(), repr(model.recommend(model.users_, k=2, exclude="seen")["item"].tolist()),
         repr([record.get("objective") for record in model.history_]) if hasattr(model, "history_") else "",
     ]  # fmt: skip
     if hasattr(model, "fold_in"):
@@ -63,7 +63,7 @@ def check_sound(model: Any) -> None:
     """Raise unless every score, list, newcomer and probability of a model is a number and everyone's place is right."""
     scores = every_score(model)
     assert scores.dtype == np.float32 and np.isfinite(scores).all(), "scores are not finite"
-    assert np.isfinite(model.everyone()).all(), "everyone's scores are not finite"
+    assert np.isfinite(model.average_scores()).all(), "everyone's scores are not finite"
     n = len(model.items_)
     listed = model.recommend(model.users_, k=n)
     assert len(listed) == len(scores) and np.isfinite(listed["score"]).all()

@@ -1,4 +1,4 @@
-"""The constants of ``rather.needed``: comparisons per user against rank, size, noise and share, with AltSVM's defaults.
+"""The constants of ``rather.answers_needed``: comparisons per user against rank, size, noise and share.
 
     python paper/calibrate_needed.py        # two minutes
 
@@ -9,7 +9,7 @@ predicted, or there are half a million; in between they are interpolated. Then
     needed = (A + B noise^2) / (1 - share) g(rank, n_users, n_items)
 
 is fitted by least squares in logarithms for several g, the theorem's g = rank (1 + n_items / n_users) among them, with
-and without its logarithms. The best of them is what ``rather.needed`` uses; check_needed.py judges it in other worlds.
+and without its logarithms. ``rather.answers_needed`` uses the best of them; check_needed.py judges it in other worlds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Does ``rather.needed`` hold in worlds it was not calibrated on? The share reached with what it says.
+"""Does ``rather.answers_needed`` hold in worlds it was not calibrated on? The share reached with what it says.
 
     python paper/check_needed.py        # half a minute
 
@@ -25,7 +25,9 @@ def measure(seed: int) -> Iterator[common.Row]:
     rng = np.random.default_rng(6000 + seed)
     size = random_world(rng)
     wanted = float(rng.uniform(0.5, 0.95))
-    per_user = rather.needed(**{key: size[key] for key in ("n_users", "n_items", "rank", "noise")}, share=wanted)
+    per_user = rather.answers_needed(
+        **{key: size[key] for key in ("n_users", "n_items", "rank", "noise")}, share=wanted
+    )
     world = rather.simulate(**size, per_user=per_user, seed=6000 + seed)
     model = rather.AltSVM(n_threads=1).fit(world.comparisons)
     yield {**size, "wanted": wanted, "per_user": per_user, "reached": share(world.scores, scores_of(model))}

@@ -56,11 +56,13 @@ def matrix(train: Any) -> tuple[Any, Any, Any]:
     return users, items, scipy.sparse.csr_matrix((ones, (user, item)), (len(users), len(items)))
 
 
-def judged(train: Any, users: Any, items: Any, U: Any, V: Any, bias: Any = 0.0) -> rather.FactorModel:
+def judged(train: Any, users: Any, items: Any, U: Any, V: Any, bias: Any = 0.0) -> rather.FactorEstimator:
     """Somebody else's factors as a model of ours."""
     clicks = rather.Comparisons.from_clicks(train, unseen=1)
     assert np.array_equal(clicks.users, users) and np.array_equal(clicks.items, items)
-    model: rather.FactorModel = rather.BPR(rank=U.shape[1]).set_factors(clicks, U, V, np.broadcast_to(bias, len(items)))
+    model: rather.FactorEstimator = rather.BPR(rank=U.shape[1]).set_factors(
+        clicks, U, V, np.broadcast_to(bias, len(items))
+    )
     return model
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rather
-from rather import AltSVM, Global, InputError, next_question, questionnaire, settled
+from rather import AltSVM, Global, InputError, next_question, questionnaire, top_certainty
 from rather.logistic import sigmoid
 from rather.models.information import information_of
 from test_sure import club
@@ -37,8 +37,8 @@ def test_the_best_pair_is_asked(fitted):
     every = [next_question(model, person, candidates=[a, b]).information for a in range(4, 12) for b in range(4, a)]
     again = next_question(model, person, candidates=range(4, 12))
     assert again.information == pytest.approx(max(every), rel=1e-6)
-    assert best.information >= again.information and best.chance == 1.0 and best.policy == "everything"
-    told = person.sureness(best.left, best.right)["probability"][0]
+    assert best.information >= again.information and best.propensity == 1.0 and best.policy == "everything"
+    told = person.probability_interval(best.left, best.right)["probability"][0]
     assert best.probability == pytest.approx(told, rel=1e-4)
     assert next_question(model, person) == best
 
@@ -56,7 +56,7 @@ def test_what_may_not_be_asked_is_not(fitted):
         next_question(model, person, unknown=range(39))
     with pytest.raises(InputError, match="no pair left"):
         next_question(model, person, candidates=[0, 1])
-    for wrong in ({"aim": "much"}, {"explore": 2}, {"among": 0}, {"seed": -1}, {"familiar": 1}):
+    for wrong in ({"aim": "much"}, {"explore": 2}, {"n_best": 0}, {"seed": -1}, {"prefer_familiar": 1}):
         with pytest.raises(InputError, match=next(iter(wrong))):
             next_question(model, person, **wrong)
     with pytest.raises(InputError, match="one ranking for all"):
@@ -66,17 +66,17 @@ def test_what_may_not_be_asked_is_not(fitted):
 def test_random_pairs_know_their_chance(fitted):
     model, _ = fitted
     drawn = [next_question(model, None, candidates=range(5), explore=1.0, seed=n) for n in range(300)]
-    assert {q.policy for q in drawn} == {"random"} and {round(q.chance, 6) for q in drawn} == {0.1}
+    assert {q.policy for q in drawn} == {"random"} and {round(q.propensity, 6) for q in drawn} == {0.1}
     counts = {}
     for q in drawn:
         counts[frozenset((q.left, q.right))] = counts.get(frozenset((q.left, q.right)), 0) + 1
     assert len(counts) == 10 and max(counts.values()) < 60
     assert 100 < sum(q.left < q.right for q in drawn) < 200  # either side
-    some = {frozenset((q.left, q.right)) for q in (next_question(model, among=4, seed=n) for n in range(80))}
+    some = {frozenset((q.left, q.right)) for q in (next_question(model, n_best=4, seed=n) for n in range(80))}
     assert len(some) == 4
     both = next_question(model, None, explore=0.25, seed=0)
     n = 40 * 39 / 2
-    assert both.chance == pytest.approx(0.75 + 0.25 / n if both.policy == "everything" else 0.25 / n, rel=1e-6)
+    assert both.propensity == pytest.approx(0.75 + 0.25 / n if both.policy == "everything" else 0.25 / n, rel=1e-6)
 
 
 def test_familiar_items_are_asked_about():
@@ -86,7 +86,7 @@ def test_familiar_items_are_asked_about():
     keep = a != b
     votes = {"user": np.arange(6000)[keep] % 300, "winner": a[keep], "loser": b[keep]}
     model = AltSVM().fit(rather.Comparisons.from_frame(votes))
-    asked = next_question(model, familiar=True)
+    asked = next_question(model, prefer_familiar=True)
     assert {asked.left, asked.right} <= set(range(5))
 
 
@@ -110,7 +110,7 @@ def test_chosen_questions_teach_faster_than_random_ones(fitted):
                     q = next_question(model, person, aim=aim, seed=n)
                 won = rng.random() < sigmoid(worth[q.left] - worth[q.right])
                 answers.append((q.left, q.right) if won else (q.right, q.left))
-            guess = model.fold_in(answers, asked=True).belief.expected(np.arange(40))
+            guess = model.fold_in(answers, asked=True).posterior.expected(np.arange(40))
             order, short = worth[:, None] > worth, np.sort(worth)[-5:].mean() - worth[np.argsort(-guess)[:5]].mean()
             right.append(((guess[:, None] > guess)[order].mean(), short))
         found[aim] = np.mean(right, axis=0)
@@ -134,14 +134,14 @@ def test_how_much_is_settled(fitted):
     model, truth = fitted
     order = np.argsort(-truth[0])
     answers = [(int(order[a]), int(order[b])) for a in range(5) for b in range(a + 1, 40, 3)]
-    none, all_of = settled(model), settled(model, model.fold_in(answers, asked=True))
+    none, all_of = top_certainty(model), top_certainty(model, model.fold_in(answers, asked=True))
     assert 0 <= none.share < all_of.share <= 1 and none.top == 3
-    easy, hard = (settled(model, sure=sure).more for sure in (none.share + 0.05, 0.9))
+    easy, hard = (top_certainty(model, target=sure).more_answers for sure in (none.share + 0.05, 0.9))
     assert easy is not None and (hard is None or hard > easy)
-    assert settled(model, sure=none.share / 2).more == 0
-    assert settled(model, 3).share != none.share  # of a user
+    assert top_certainty(model, target=none.share / 2).more_answers == 0
+    assert top_certainty(model, 3).share != none.share  # of a user
     with pytest.raises(InputError, match="top"):
-        settled(model, top=41)
+        top_certainty(model, top=41)
 
 
 def test_no_more_answers_settle_a_top_than_there_are_pairs_left(fitted):
@@ -149,18 +149,21 @@ def test_no_more_answers_settle_a_top_than_there_are_pairs_left(fitted):
     model, _ = fitted
     few = [3, 7, 11, 19, 23, 31]
     pairs = [(a, b) for a in few for b in few if a < b]
-    found = {sure: settled(model, top=2, items=few, sure=sure, most=1000).more for sure in np.linspace(0.3, 0.99, 24)}
+    found = {
+        sure: top_certainty(model, top=2, items=few, target=sure, most=1000).more_answers
+        for sure in np.linspace(0.3, 0.99, 24)
+    }
     assert 0 in found.values() and None in found.values() and any(found.values())
     assert all(more is None or more <= 15 for more in found.values())
     person = model.fold_in(pairs[:12], asked=True)
     for sure in np.linspace(0.3, 0.99, 24):
-        more = settled(model, person, top=2, items=few, sure=sure, most=1000).more
+        more = top_certainty(model, person, top=2, items=few, target=sure, most=1000).more_answers
         assert more is None or more <= 3
     person = model.fold_in(pairs, asked=True)
-    assert settled(model, person, top=2, items=few, sure=0.999).more is None
-    assert settled(model, top=1, items=[3, 7], sure=0.999).more is None
-    two = settled(model, top=1, items=[3, 7]).share
-    assert settled(model, top=1, items=[3, 7], sure=two + 1e-3).more in (1, None)
+    assert top_certainty(model, person, top=2, items=few, target=0.999).more_answers is None
+    assert top_certainty(model, top=1, items=[3, 7], target=0.999).more_answers is None
+    two = top_certainty(model, top=1, items=[3, 7]).share
+    assert top_certainty(model, top=1, items=[3, 7], target=two + 1e-3).more_answers in (1, None)
 
 
 def test_nothing_known_is_not_settled():
@@ -169,7 +172,7 @@ def test_nothing_known_is_not_settled():
     user, a, b = (np.array(column) for column in zip(*pairs, strict=True))
     votes = {"user": user, "winner": a, "loser": b, "tie": np.ones(len(a), bool)}
     model = AltSVM(ties="half", reg=5.0, bias=5.0).fit(rather.Comparisons.from_frame(votes, tie="tie"))
-    assert settled(model).share < 0.6
+    assert top_certainty(model).share < 0.6
 
 
 def test_one_persons_taste_is_no_crowds():

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -99,10 +100,10 @@ def test_a_conversation_is_the_librarys(path, model):
         person = model.fold_in(answers, asked=True)
         expected = person.rank(interval=0.8, top=4)[:4]
         assert after["answered"] == n + 1 and len(after["ranking"]) == 4
-        for name in ("item", "score", "rank", "best", "worst", "top"):
+        for name in ("item", "score", "rank", "best", "worst", "p_top"):
             assert [row[name] for row in after["ranking"]] == expected[name].tolist()
-        settled = rather.settled(model, person)
-        assert after["settled"] == {"top": 3, "share": settled.share, "sure": settled.sure, "more": settled.more}
+        certainty = rather.top_certainty(model, person)
+        assert after["top_certainty"] == asdict(certainty)
     end = got[-1]
     assert [
         (a["winner"], a["loser"], "tie") if a["tie"] else (a["winner"], a["loser"]) for a in end["answers"]
@@ -197,12 +198,12 @@ def test_which_questions_are_asked(path, model):
     some = ["item 3", "item 7", "item 1", "item 5"]
     assert {item for pair in questions(path, ["1"] * 6, "--candidates", *some) for item in pair} == set(some)
     for given, how in (
-        (("--aim", "top"), {"aim": "top"}), (("--familiar",), {"familiar": True}),
+        (("--aim", "top"), {"aim": "top"}), (("--familiar",), {"prefer_familiar": True}),
         (("--explore", 1, "--seed", 5), {"explore": 1.0, "seed": 5}),
     ):  # fmt: skip
         asked, expected = lines(path, [], *given)[0], rather.next_question(model, model.fold_in([], asked=True), **how)
         assert [asked[name] for name in ("left", "right", "policy", "chance")] == [
-            expected.left, expected.right, expected.policy, expected.chance,
+            expected.left, expected.right, expected.policy, expected.propensity,
         ]  # fmt: skip
     assert lines(path, [], "--explore", 1)[0]["policy"] == "random"
 
@@ -451,7 +452,7 @@ def test_rank_says_how_sure_it_is(updatable):
     ):
         got = document("rank", updatable, *who, "--interval", 0.8, "--top-of", 3, "--top", 7)
         assert (got["interval"], got["top_of"], len(got["ranking"])) == (0.8, 3, 7)
-        for name in ("item", "score", "rank", "best", "worst", "top", "group"):
+        for name in ("item", "score", "rank", "best", "worst", "p_top", "group"):
             assert [row[name] for row in got["ranking"]] == expected[name][:7].tolist()
     out = run("rank", updatable, "user 3", "--interval", 0.8, "--items", "item 1", "item 2")[1]
     assert out.splitlines()[0].split() == ["rank", "item", "score", "best", "worst", "top", "2", "group"]
@@ -466,12 +467,12 @@ def test_labels_are_the_tables(updatable):
     assert table.about == {"interval": 0.8, "top": 3, "scale": "log-odds"}  # 3 of 12 items, 10 of twenty and more
     got = document("rank", updatable, "user 3", "--interval", 0.8)
     assert (got["interval"], got["top_of"], got["scale"]) == (0.8, 3, "log-odds")
-    assert [row["top"] for row in got["ranking"]] == table["top"].tolist()
+    assert [row["p_top"] for row in got["ranking"]] == table["p_top"].tolist()
     lines = run("rank", updatable, "user 3", "--interval", 0.8)[1].splitlines()
     assert lines[0].split() == ["rank", "item", "score", "best", "worst", "top", "3", "group"]
-    shares = [f"{share:.0%}" for share in table["top"]]
+    shares = [f"{share:.0%}" for share in table["p_top"]]
     assert [line.split()[-2] for line in lines[1:13]] == shares
-    assert abs(sum(table["top"]) - 3) < 1e-9  # so many places there are
+    assert abs(sum(table["p_top"]) - 3) < 1e-9  # so many places there are
 
 
 def test_the_list_of_ask_says_of_how_many(updatable):
@@ -489,7 +490,7 @@ def test_differences_are_the_librarys(updatable):
         (SOMEONE, model.fold_in([("item 1", "item 2")]).difference()),
     ):
         got = document("differences", updatable, *who, "--top", 5)
-        for name in ("item", "difference", "low", "high", "sure"):
+        for name in ("item", "difference", "low", "high", "probability"):
             assert [row[name] for row in got["differences"]] == expected[name][:5].tolist()
         assert got["of"] == 12 and got["told"] == sum(row.low > 0 or row.high < 0 for row in expected)
     out = run("differences", updatable, "user 3", "user 4", "--top", 2, "--interval", 0.5)[1]

@@ -223,10 +223,10 @@ def test_tastes_are_the_models(path):
     assert {row["feature"]: row["own"] for row in told["tastes"]} == dict(
         zip(expected["feature"].tolist(), expected["own"].tolist(), strict=True)
     )
-    told = document("tastes", path, "--by", "divides", "--top", 2)
-    assert len(told["tastes"]) == 2 and told["of"] == 4 and set(told["tastes"][0]) == {"feature", "crowd", "divides"}
+    told = document("tastes", path, "--by", "spread", "--top", 2)
+    assert len(told["tastes"]) == 2 and told["of"] == 4 and set(told["tastes"][0]) == {"feature", "mean", "spread"}
     assert not any("old" in row["feature"] for row in told["tastes"]) and set(told["features"]) == {"item", "user"}
-    crowd = [abs(row["crowd"]) for row in document("tastes", path)["tastes"]]
+    crowd = [abs(row["mean"]) for row in document("tastes", path)["tastes"]]
     assert crowd == sorted(crowd, reverse=True)
 
 

@@ -9,7 +9,7 @@ import pytest
 import rather
 from rather import Table
 from rather.cli import lists
-from rather.models.model import Model
+from rather.models.estimator import Estimator
 from rather.solving import newton
 from shell import complaint, document, run
 
@@ -57,12 +57,12 @@ def test_an_interrupt_while_calibrating(votes, tmp_path, monkeypatch):
     """What is interrupted while its probabilities are found is no whole model yet."""
     fit = ("fit", votes, "--out", tmp_path / "m", "--reg", 5)
     with monkeypatch.context() as patch:
-        patch.setattr(Model, "calibrate", interrupt)
+        patch.setattr(Estimator, "calibrate", interrupt)
         code, _, err = run(*fit)
         assert code == 130 and f"saved to {tmp_path / 'm'}, without probabilities" in err
         assert rather.load(tmp_path / "m").slope_ is None
     document(*fit)
-    monkeypatch.setattr(Model, "calibrate", interrupt)
+    monkeypatch.setattr(Estimator, "calibrate", interrupt)
     assert run(*fit)[0] == 130 and rather.load(tmp_path / "m").slope_ is not None
     assert rather.load(tmp_path / "m.partial").slope_ is None
 
@@ -70,7 +70,7 @@ def test_an_interrupt_while_calibrating(votes, tmp_path, monkeypatch):
 def test_a_fit_that_chose_calibrates_no_further(votes, tmp_path, monkeypatch):
     """What was put aside for the choice says how sure to be: the model that is saved first is the whole one."""
     for when in ("_found_calibration", "calibrate"):
-        monkeypatch.setattr(Model, when, interrupt)
+        monkeypatch.setattr(Estimator, when, interrupt)
     for _ in range(2):
         assert document("fit", votes, "--out", tmp_path / "m")["converged"]
         assert rather.load(tmp_path / "m").slope_ is not None and not (tmp_path / "m.partial").exists()

@@ -269,7 +269,7 @@ def test_unknown_users_in_evaluation(path, model, votes, tmp_path):
     code, out, err = run("evaluate", path, test, "--unknown", "skip", "--json")
     told = json.loads(out)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", rather.UnknownWarning)
+        warnings.simplefilter("ignore", rather.UnknownUserWarning)
         expected = rather.pairwise_accuracy(model, comparisons, unknown="skip")
     assert code == 0 and told["metrics"] == {"accuracy": expected} and told["skipped"] == 2
     assert err == "rather: 2 of 82 users are not known to the model and were skipped\n"

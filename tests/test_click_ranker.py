@@ -90,14 +90,14 @@ def test_scores_are_the_sum_of_both_parts(model):
     np.testing.assert_allclose(deviations, [1.0, model.mix], rtol=1e-4)
     alone = ClickRanker(rank=3, mix=0, n_threads=1).fit(small_data("clicks"))
     np.testing.assert_allclose(alone._score_block(some, every), items, atol=1e-5)
-    np.testing.assert_allclose(model.everyone(), model._score_block(some, every).mean(axis=0), atol=0.5)
+    np.testing.assert_allclose(model.average_scores(), model._score_block(some, every).mean(axis=0), atol=0.5)
 
 
 def test_lists_in_blocks_are_lists_at_once(model, monkeypatch):
     """Scores and lists do not depend on how many are computed at a time."""
     whole = model.recommend(model.users_, k=5, exclude="seen")
     scores = model.score(np.tile(model.users_, 3), np.repeat(model.items_[:3], len(model.users_)))
-    monkeypatch.setattr("rather.models.model.BLOCK", 50)
+    monkeypatch.setattr("rather.models.estimator.BLOCK", 50)
     again = model.recommend(model.users_, k=5, exclude="seen")
     assert whole["item"].tolist() == again["item"].tolist() and (whole["score"] == again["score"]).all()
     assert (scores == model.score(np.tile(model.users_, 3), np.repeat(model.items_[:3], len(model.users_)))).all()
@@ -114,13 +114,13 @@ def test_newcomers_in_every_form(model):
     clicked = model.items_[[2, 5, 9]].tolist()
     table = {"user": ["new"] * 3, "item": clicked}
     person = model.fold_in(clicked)
-    for same in ({"item": clicked}, table, Comparisons.from_clicks(table, more=True)):
+    for same in ({"item": clicked}, table, Comparisons.from_clicks(table, allow_empty=True)):
         np.testing.assert_array_equal(model.fold_in(same).score(model.items_), person.score(model.items_))
     assert not set(person.recommend(k=5, exclude="seen")["item"]) & set(clicked) and "3 clicks" in repr(person)
     assert person.recommend(k=2, exclude=clicked[:1]).columns.keys() == {"item", "score", "rank"}
     pairs = model.fold_in([(clicked[0], clicked[1]), (clicked[0], clicked[2])])
     assert pairs.model.items_[pairs.model.seen_[1]].tolist() == clicked[:1]
-    np.testing.assert_allclose(model.fold_in([]).score(model.items_), model.everyone(), atol=1e-5)
+    np.testing.assert_allclose(model.fold_in([]).score(model.items_), model.average_scores(), atol=1e-5)
     assert 0 < person.probability(clicked[0], model.items_[0]) < 1
 
 
@@ -155,7 +155,7 @@ def test_what_is_refused(model):
     with pytest.raises(InputError, match="of 2 users"):
         model.fold_in({"user": ["a", "b"], "item": model.items_[:2]})
     with pytest.raises(InputError, match="cannot be updated"):
-        model.update(Comparisons.from_clicks({"user": ["zoe"], "item": ["new"]}, more=True))
+        model.update(Comparisons.from_clicks({"user": ["zoe"], "item": ["new"]}, allow_empty=True))
 
 
 def test_files_hold_both_parts(model, tmp_path):

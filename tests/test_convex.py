@@ -363,6 +363,6 @@ def test_the_sure_bound():
     most = AltSVM(rank=60, tol=1e-6, max_iter=60)
     for model in (most, AltSVM(rank="auto"), Convex(), Convex(lam=0.05), Convex(loss="logistic")):
         proof = model.fit(votes).certificate()
-        assert 0 < proof.sure_bound <= proof.lower_bound <= proof.objective
-        assert proof.sure_bound > 0.97 * proof.lower_bound
+        assert 0 < proof.high_probability_bound <= proof.lower_bound <= proof.objective
+        assert proof.high_probability_bound > 0.97 * proof.lower_bound
         assert "one chance in a million" in str(proof)

@@ -91,7 +91,9 @@ def test_people_of_whom_only_features_are_known():
     assert any(row.used for row in model.features_ if row.of == "user")
     out = [i for i in range(200) if f"u{i}" in left]
     alike = AltSVM().fit(votes._with(few), item_features=items)
-    crowd = np.array([alike.everyone()[alike.item_vocabulary_.codes(np.array([f"i{j}" for j in range(50)], object))]])
+    crowd = np.array(
+        [alike.average_scores()[alike.item_vocabulary_.codes(np.array([f"i{j}" for j in range(50)], object))]]
+    )
     a, b = np.triu_indices(50, 1)
     want = truth[np.ix_(out, range(50))]
     clear = np.abs(want[:, a] - want[:, b]) > 1
@@ -136,7 +138,7 @@ def test_newcomers_who_met_nothing_are_as_in_the_fit():
     np.testing.assert_allclose(many.score(71, model.items_), model.score(58, model.items_), rtol=1e-5)
     told = model.fold_in({"item": [3, 4], "rating": [5, 1]}, features={"sex": "f"})
     np.testing.assert_allclose(many.score(70, model.items_), told.score(model.items_), atol=1e-5)
-    later = Comparisons.from_ratings({"user": [1, 2], "item": [3, 3], "rating": [1, 5]}, more=True)
+    later = Comparisons.from_ratings({"user": [1, 2], "item": [3, 3], "rating": [1, 5]}, allow_empty=True)
     more = model.update(later, user_features={"user": [80, 81], "sex": ["f", "m"]})
     for user, sex in ((80, "f"), (81, "m")):  # after an update, too
         known = more.fold_in([], features={"sex": sex}).score(more.items_)
@@ -250,8 +252,8 @@ def test_tastes_say_what_moves_people():
     votes, items, _, _ = film_club(n_users=150)
     model = AltSVM().fit(votes, item_features=items)
     told = {row.feature: row for row in model.tastes("u1")}
-    assert told["genre: drama"].crowd > told["genre: comedy"].crowd > told["genre: horror"].crowd
-    assert told["genre: horror"].divides == max(row.divides for row in told.values())
+    assert told["genre: drama"].mean > told["genre: comedy"].mean > told["genre: horror"].mean
+    assert told["genre: horror"].spread == max(row.spread for row in told.values())
     gap = told["genre: drama"].own - told["genre: horror"].own
     a, b = ({"item": ["x"], "genre": [g], "year": [1985.0]} for g in ("drama", "horror"))
     assert gap == pytest.approx(model.slope_ * float((model.reward("u1", a) - model.reward("u1", b))[0]), rel=1e-3)

@@ -9,7 +9,7 @@ import pytest
 
 import rather
 from handmade import model_of
-from rather import AltSVM, Comparisons, InputError, UnknownWarning
+from rather import AltSVM, Comparisons, InputError, UnknownUserWarning
 
 SCORES = [[3, 2, 1, 0], [0, 1, 2, 3]]
 
@@ -37,7 +37,7 @@ def test_everybodys_ranking_is_that_of_a_newcomer_without_answers(model):
     plain = AltSVM(rank=2, bias=False).fit(rather.simulate(n_users=30, n_items=12, per_user=20).comparisons)
     n = np.diff(plain.seen_[0])
     mean = np.average([plain.score(user, plain.items_) for user in plain.users_], axis=0, weights=n / (n + 5))
-    np.testing.assert_allclose(plain.everyone(), mean, atol=1e-5)
+    np.testing.assert_allclose(plain.average_scores(), mean, atol=1e-5)
     assert plain.rank()["item"].tolist() == plain.items_[np.argsort(-mean, kind="stable")].tolist()
     with pytest.raises(InputError, match="missing"):
         model.rank(None)
@@ -60,14 +60,14 @@ def test_metrics_and_strangers(metric):
         judge()
     wrong, right = {"ndcg": 1 / 3, "precision": 0, "accuracy": 0}[metric], 1
     assert judge(unknown="everyone") == pytest.approx((wrong + right) / 2)
-    with pytest.warns(UnknownWarning, match="1 of 2 test users"):
+    with pytest.warns(UnknownUserWarning, match="1 of 2 test users"):
         skipped = judge(unknown="skip")
     assert skipped == pytest.approx(wrong) and skipped.n_users == 1
 
 
 def test_a_metric_of_strangers_alone():
     """Where everybody is left out, that is said."""
-    with pytest.raises(InputError, match="knows none of the test users"), pytest.warns(UnknownWarning):
+    with pytest.raises(InputError, match="knows none of the test users"), pytest.warns(UnknownUserWarning):
         rather.ndcg(model_of(SCORES), {"user": ["bob"], "item": ["A"], "rating": [1]}, unknown="skip")
 
 
@@ -165,9 +165,9 @@ def test_others_models_with_ids_in_any_order():
             return [1.0 if item == "A" else 0.5 for item in items]
 
     stars = {"user": [1, 1, 7, 7, 1], "item": ["A", "B", "A", "B", "Z"], "rating": [3, 2, 1, 2, 1]}
-    with pytest.warns(UnknownWarning, match="1 of 2 test users"):
+    with pytest.warns(UnknownUserWarning, match="1 of 2 test users"):
         assert rather.pairwise_accuracy(Other(), Comparisons.from_ratings(stars), unknown="skip") == 1
-    with pytest.warns(UnknownWarning):
+    with pytest.warns(UnknownUserWarning):
         assert rather.ndcg(Other(), stars, unknown="skip").unknown_items == 1
     with pytest.raises(InputError, match="7 was not in the training data"):
         rather.ndcg(Other(), stars)

@@ -87,7 +87,7 @@ def test_clicks_are_joined(per_user):
     """Clicks of both count once and are drawn against as if they had come at once."""
     old, new = {"user": [1, 1, 2, 3], "item": [5, 6, 5, 8]}, {"user": [1, 4, 3], "item": [5, 6, 9]}
     joined = Comparisons.from_clicks(old, per_user=per_user).extended(
-        Comparisons.from_clicks(new, per_user=per_user, seed=7, more=True)
+        Comparisons.from_clicks(new, per_user=per_user, seed=7, allow_empty=True)
     )
     both = {name: old[name] + new[name] for name in old}
     assert rows_of(joined) == rows_of(Comparisons.from_clicks(both, per_user=per_user))
@@ -95,13 +95,13 @@ def test_clicks_are_joined(per_user):
 
 def test_few_that_compare_nothing_alone():
     """One rating or click is enough to join to others, and too little to fit to."""
-    one = Comparisons.from_ratings({"user": [1], "item": [5], "rating": [3]}, more=True)
+    one = Comparisons.from_ratings({"user": [1], "item": [5], "rating": [3]}, allow_empty=True)
     assert len(one) == 0
     assert len(Comparisons.from_ratings({"user": [1, 1], "item": [6, 7], "rating": [1, 2]}).extended(one)) == 3
     with pytest.raises(InputError, match="nothing to compare"):
         AltSVM().fit(one)
-    assert len(Comparisons.from_clicks({"user": [1], "item": [5]}, more=True)) == 0
-    assert len(Comparisons.from_rankings({"user": [1], "item": [5], "rank": [3]}, more=True)) == 0
+    assert len(Comparisons.from_clicks({"user": [1], "item": [5]}, allow_empty=True)) == 0
+    assert len(Comparisons.from_rankings({"user": [1], "item": [5], "rank": [3]}, allow_empty=True)) == 0
 
 
 def test_what_cannot_be_joined():

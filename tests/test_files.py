@@ -247,7 +247,7 @@ def test_nothing_in_a_file_is_executed(tmp_path, saved):
     def write(**changes):
         write_tensors(path, MODEL, tensors, {"about": json.dumps({**about, **changes})})
 
-    for name in ("Comparisons", "os.system", "__init__", "FactorModel"):
+    for name in ("Comparisons", "os.system", "__init__", "FactorEstimator"):
         write(**{"class": name})
         with pytest.raises(FileError):
             rather.load(path)

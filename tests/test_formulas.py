@@ -126,7 +126,7 @@ def test_effects_survive_a_resumed_growth(votes, tmp_path):
     assert np.abs(g).max() > 1e-3
     again = AltSVM(rank="auto", loss="logistic", reg=2.0, tol=1e-9, max_iter=2, checkpoint=tmp_path / "c").fit(votes)
     np.testing.assert_array_equal(again._posed.g, g)
-    assert again.sway_ == before.sway_
+    assert again.context_effects_ == before.context_effects_
 
 
 # -- scales and samples -----------------------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ def test_differences_are_beside_what_all_items_are_worth(fitted):
     mine, theirs = rng.standard_normal((2, 400, 12))
     plain = fitted._apart(mine, theirs, among, 0.9)
     moved = fitted._apart(mine + 5 * rng.standard_normal((400, 1)), theirs - 3.0, among, 0.9)
-    for name in ("difference", "low", "high", "sure"):
+    for name in ("difference", "low", "high", "probability"):
         np.testing.assert_allclose(moved.columns[name], plain.columns[name], atol=1e-12)
     expected = np.sort((mine - mine.mean(1, keepdims=True) - theirs + theirs.mean(1, keepdims=True)).mean(0))
     np.testing.assert_allclose(np.sort(plain.columns["difference"]), expected)

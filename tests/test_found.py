@@ -140,7 +140,7 @@ def test_ridges_within_single_precision():
     for model in (AltSVM(rank=2, reg=1e-50), AltSVM(rank=2, bias=1e-50), PaperAltSVM(rank=2, reg=1e-50)):
         with pytest.raises(InputError, match="it must be a number at least 1e-30 and at most"):
             model.fit(votes)
-    assert np.isfinite(AltSVM(rank=2, bias=1e-30).fit(votes).certificate().sure_bound)
+    assert np.isfinite(AltSVM(rank=2, bias=1e-30).fit(votes).certificate().high_probability_bound)
     table = {**votes.to_frame("dict"), "weight": np.full(len(votes), 1e-35)}
     minute = AltSVM(rank=2).fit(Comparisons.from_frame(table, weight="weight"))
     assert minute.reg_ < 1e-30 and minute.calibrate().slope_ is not None

@@ -47,7 +47,7 @@ def test_lists_are_in_the_order_that_the_mathematics_says(model):
 
 def test_a_strangers_list_is_by_the_crowd_and_by_how_many_met_what(model):
     """For someone unknown the list adds everybody's scores and the counts, each by its standard deviation."""
-    counts, scores = np.bincount(model.seen_[1], minlength=60), model.everyone().astype(float)
+    counts, scores = np.bincount(model.seen_[1], minlength=60), model.average_scores().astype(float)
     both = scores / scores.std() + counts / counts.std()
     shown = model.recommend([7, 1000], k=60, unknown="everyone")
     assert shown["item"][60:].tolist() == np.lexsort((np.arange(60), -both)).tolist()

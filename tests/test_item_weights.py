@@ -87,10 +87,10 @@ def test_scores_are_clicks_times_weights(kind):
     users, items = comparisons.users, comparisons.items
     found = model.score(np.repeat(users, len(items)), np.tile(items, len(users))).reshape(wanted.shape)
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(model.everyone(), wanted.mean(0), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(model.average_scores(), wanted.mean(0), rtol=1e-5, atol=1e-7)
     best = model.recommend(users, k=3)
     assert best["item"].tolist() == items[np.argsort(-found, axis=1, kind="stable")[:, :3]].ravel().tolist()
-    assert (model.fold_in([]).score(items) == model.everyone()).all()
+    assert (model.fold_in([]).score(items) == model.average_scores()).all()
 
 
 def test_lists_are_the_scores_in_order():
@@ -141,7 +141,7 @@ def test_a_newcomer_with_a_users_clicks_is_that_user(kind):
         mine,
         own,
         [(j, 0 if j else 1) for j in mine],
-        Comparisons.from_clicks({"user": ["x"] * len(mine), **own}, more=True),
+        Comparisons.from_clicks({"user": ["x"] * len(mine), **own}, allow_empty=True),
     ):
         person = model.fold_in(given)
         assert (person.score(model.items_) == wanted).all() and len(person.model.seen_[1]) == len(mine)

@@ -119,7 +119,7 @@ def test_the_default_is_proven_near_the_best(data):
 
     frame = pyarrow.parquet.read_table(data / "ml-100k" / "ratings.parquet", columns=["user", "item", "rating"])
     model = AltSVM().fit(Comparisons.from_ratings(frame))
-    assert model.exposure_ and model.certificate().above < 0.02
+    assert model.exposure_ and model.certificate().excess < 0.02
 
 
 # -- threads that stay ------------------------------------------------------------------------------------------------

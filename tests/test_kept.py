@@ -94,7 +94,7 @@ def test_every_estimator_can_use_them(name, tmp_path):
     if hasattr(model, "difference"):
         for who in ((), (users[0],)):
             mine, theirs = model.rank(*who, interval=0.9), loaded.rank(*who, interval=0.9)
-            assert all(mine[name].tolist() == theirs[name].tolist() for name in ("item", "best", "worst", "top"))
+            assert all(mine[name].tolist() == theirs[name].tolist() for name in ("item", "best", "worst", "p_top"))
     if type(model).update is not Estimator.update:
         assert loaded.update(small_data(source)).history_
 

@@ -157,7 +157,7 @@ def test_lists_do_not_depend_on_blocks(monkeypatch):
     model = LCR(anchors=3, rank=2).fit(some_ratings())
     lists = []
     for block in (1, 2**22):
-        monkeypatch.setattr("rather.models.model.BLOCK", block)
+        monkeypatch.setattr("rather.models.estimator.BLOCK", block)
         table = model.recommend(model.users_, k=15, exclude="seen")
         lists.append({name: column.tolist() for name, column in table.columns.items()})
     assert lists[0] == lists[1]

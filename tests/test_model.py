@@ -228,7 +228,7 @@ def test_probability_pairs_up_users_and_items(model):
 def test_no_answers_give_the_global_ranking(model):
     """Someone who has not answered is ranked by everybody's scores."""
     person = model.fold_in([])
-    np.testing.assert_array_equal(person.score(model.items_), model.everyone())
+    np.testing.assert_array_equal(person.score(model.items_), model.average_scores())
     assert person.rank()["item"].tolist() == model.rank()["item"].tolist()
 
 

@@ -96,11 +96,15 @@ def test_clicks(stars):
     r = stars.ratings
     liked = {"user": stars.users[r.user[r.rating > 3]], "item": stars.items[r.item[r.rating > 3]]}
     model = AltSVM(rank=3).fit(Comparisons.from_clicks(liked))
-    many = model.fold_in_many(Comparisons.from_clicks({"user": ["x", "x"], "item": ["item 1", "item 2"]}, more=True))
+    many = model.fold_in_many(
+        Comparisons.from_clicks({"user": ["x", "x"], "item": ["item 1", "item 2"]}, allow_empty=True)
+    )
     assert many.user_factors_.any() and many.seen_[1].tolist() == [
         model.items_.tolist().index(item) for item in ("item 1", "item 2")
     ]
-    drawn = model.fold_in_many(Comparisons.from_clicks({"user": ["x"], "item": ["item 1"]}, per_user=9, more=True))
+    drawn = model.fold_in_many(
+        Comparisons.from_clicks({"user": ["x"], "item": ["item 1"]}, per_user=9, allow_empty=True)
+    )
     assert drawn.user_factors_.any()
 
 

@@ -173,7 +173,7 @@ def test_what_has_no_two_directions_is_not_mapped(halves):
 # -- how well ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["sureness", "probability"])
+@pytest.mark.parametrize("kind", ["probability_interval", "probability"])
 def test_bins_of_a_calibration_are_counted_rightly(model, halves, kind):
     fitted, test = model, halves[1]
     if kind == "probability":  # only models of ratings know no more
@@ -182,7 +182,7 @@ def test_bins_of_a_calibration_are_counted_rightly(model, halves, kind):
     ax = plot.calibration(fitted, test)
     pairs = test.pairs()
     ids = test.users[pairs.user], test.items[pairs.winner], test.items[pairs.loser]
-    p = model.sureness(*ids)["probability"] if kind == "sureness" else fitted.probability(*ids)
+    p = model.probability_interval(*ids)["probability"] if kind == "probability_interval" else fitted.probability(*ids)
     turned = np.random.default_rng(0).random(len(p)) < 0.5
     rows, gap = [], 0.0
     for low in range(10):
@@ -216,7 +216,7 @@ def test_a_calibration_leaves_out_what_is_not_known(model):
 
 def test_weights_of_test_answers_count(model):
     asked = {"user": ["u1", "u1"], "winner": ["item 1", "item 2"], "loser": ["item 2", "item 1"], "weight": [3.0, 1.0]}
-    p = float(model.sureness("u1", "item 1", "item 2")["probability"][0])
+    p = float(model.probability_interval("u1", "item 1", "item 2")["probability"][0])
     title = plot.calibration(model, Comparisons.from_frame(asked, weight="weight")).get_title()
     assert f"log loss {-(3 * np.log(p) + np.log(1 - p)) / 4:.3f}" in title
 

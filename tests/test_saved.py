@@ -22,7 +22,7 @@ def test_earlier_files_load(path):
         model = rather.load(path)
         assert type(model) is rather.PaperAltSVM
     else:
-        with pytest.warns(rather.UncheckedWarning, match="no checksum"):
+        with pytest.warns(rather.NoChecksumWarning, match="no checksum"):
             model = rather.load(path)
     for user, scores in zip(said["users"], said["scores"], strict=True):
         np.testing.assert_allclose(model.score([user] * 3, said["items"]), scores, rtol=1e-5, atol=1e-6)

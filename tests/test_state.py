@@ -8,7 +8,7 @@ import pytest
 
 import rather
 from rather import ESTIMATORS, AltSVM, Comparisons, Convex, Global, InputError
-from rather.models.model import Model
+from rather.models.estimator import Estimator
 from rather.models.state import Stateful
 from rather.testing import small_data
 
@@ -30,7 +30,7 @@ def answers(model):
         model.users_.tolist(),
         model.items_.tolist(),
         model.score(users, items).tobytes(),
-        model.everyone().tobytes(),
+        model.average_scores().tobytes(),
     ]
     said += [model.recommend(model.users_, k=3, exclude="seen")["item"].tolist(), len(model.history_)]
     if hasattr(model, "fold_in"):
@@ -231,8 +231,8 @@ def test_threads_that_ask_while_another_fits():
 
 def test_newcomers_share_one_calibration(monkeypatch):
     """The slope is found once for a state, whoever asks first."""
-    calls, real = [], Model._found_calibration
-    monkeypatch.setattr(Model, "_found_calibration", lambda *given: calls.append(1) or real(*given))
+    calls, real = [], Estimator._found_calibration
+    monkeypatch.setattr(Estimator, "_found_calibration", lambda *given: calls.append(1) or real(*given))
     model = AltSVM(rank=3, reg=2.0).fit(small_data("votes"))
     pair = tuple(model.items_[:2])
     assert len({model.fold_in([pair]).probability(*pair) for _ in range(3)}) == 1

@@ -90,7 +90,7 @@ def test_places_of_draws():
     found = ranked(draws, 0.9, 2)
     assert found["order"][0] == 0 and found["order"][-1] == 3
     assert found["best"].tolist() == [1, 2, 2, 4] and found["worst"].tolist() == [1, 3, 3, 4]
-    assert found["top"].tolist() == [1.0, 0.5, 0.5, 0.0]
+    assert found["p_top"].tolist() == [1.0, 0.5, 0.5, 0.0]
     assert groups(draws, 0.9).tolist() == [1, 2, 2, 3]
 
 
@@ -108,7 +108,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
                 table = model.rank(user, interval=level)
                 at = right[table["item"]]
                 held["places", level].extend((table["best"] <= at) & (at <= table["worst"]))
-                sure, p = model.sureness(user, a, b, interval=level), expit(truth[user, a] - truth[user, b])
+                sure, p = model.probability_interval(user, a, b, interval=level), expit(truth[user, a] - truth[user, b])
                 held["pairs", level].extend((sure["low"] <= p) & (p <= sure["high"]))
     for (_, level), inside in held.items():
         assert np.mean(inside) == pytest.approx(level, abs=0.06)
@@ -121,11 +121,14 @@ def test_what_is_known_predicts_at_least_as_well_as_the_slope(fitted):
     user, a, b = user[a != b], a[a != b], b[a != b]
     won = rng.random(len(user)) < expit(truth[user, a] - truth[user, b])
     w, x = np.where(won, a, b), np.where(won, b, a)
-    losses = [-np.log(p).mean() for p in (model.sureness(user, w, x)["probability"], model.probability(user, w, x))]
+    losses = [
+        -np.log(p).mean()
+        for p in (model.probability_interval(user, w, x)["probability"], model.probability(user, w, x))
+    ]
     assert losses[0] < losses[1] + 0.005
-    turned = model.sureness(user[:50], x[:50], w[:50])
+    turned = model.probability_interval(user[:50], x[:50], w[:50])
     assert turned["probability"] == pytest.approx(
-        1 - model.sureness(user[:50], w[:50], x[:50])["probability"], abs=1e-5
+        1 - model.probability_interval(user[:50], w[:50], x[:50])["probability"], abs=1e-5
     )
 
 
@@ -139,9 +142,9 @@ def test_more_answers_are_surer(fitted):
         assert (table["best"] <= table["worst"]).all() and sorted(table["item"]) == list(range(30))
         widths.append((table["worst"] - table["best"]).mean())
     assert widths[0] > widths[1] > widths[2]
-    tied = model.fold_in([(*answers[0], "tie")]).sureness(*answers[0])["probability"][0]
-    said = model.fold_in(answers[:1]).sureness(*answers[0])["probability"][0]
-    unsaid = model.fold_in([]).sureness(*answers[0])["probability"][0]
+    tied = model.fold_in([(*answers[0], "tie")]).probability_interval(*answers[0])["probability"][0]
+    said = model.fold_in(answers[:1]).probability_interval(*answers[0])["probability"][0]
+    unsaid = model.fold_in([]).probability_interval(*answers[0])["probability"][0]
     assert abs(tied - 0.5) < abs(unsaid - 0.5) and said > max(unsaid, tied)
 
 
@@ -180,7 +183,7 @@ def test_differences(fitted):
     real = (centred[7] - centred.mean(axis=0))[apart["item"]]
     assert np.corrcoef(apart["difference"], real)[0, 1] > 0.7
     assert ((apart["low"] <= apart["difference"]) & (apart["difference"] <= apart["high"])).all()
-    assert (np.diff(apart["sure"]) <= 1e-9).all()
+    assert (np.diff(apart["probability"]) <= 1e-9).all()
     both = model.difference(7, 8)
     turned = model.difference(8, 7)
     one = dict(zip(both["item"].tolist(), both["difference"].tolist(), strict=True))
@@ -303,11 +306,14 @@ def test_what_sways_people_is_known():
     model = AltSVM().fit(world.comparisons)
     a, b = model.items_[:2]
     left, plain, right = (
-        model.sureness("user 3", a, b, side=side)["probability"][0] for side in ("left", None, "right")
+        model.probability_interval("user 3", a, b, side=side)["probability"][0] for side in ("left", None, "right")
     )
     assert left > plain > right
     person = model.fold_in([(a, b)])
-    assert person.sureness(a, b, side="left")["probability"][0] > person.sureness(a, b)["probability"][0]
+    assert (
+        person.probability_interval(a, b, side="left")["probability"][0]
+        > person.probability_interval(a, b)["probability"][0]
+    )
     with pytest.raises(InputError, match="one user at a time"):
         model.difference(["user 3", "user 4"])
 
@@ -318,7 +324,7 @@ def test_clicks_tell_people_apart(monkeypatch):
     rng = np.random.default_rng(0)
     rows = [(u, j) for u in range(100) for j in range(20) if rng.random() < (0.7 if j % 2 == u % 2 else 0.1)]
     model = AltSVM().fit(Comparisons.from_clicks(dict(zip(("user", "item"), zip(*rows, strict=True), strict=True))))
-    even, odd = model.sureness([4, 5], 0, 1)["probability"]
+    even, odd = model.probability_interval([4, 5], 0, 1)["probability"]
     assert even > 0.6 and odd < 0.4
 
 
@@ -349,7 +355,7 @@ def test_weights_have_no_unit():
     for weight in (0.001, 1.0, 50.0):
         weighed = Comparisons.from_frame({**table, "weight": np.full(len(table["user"]), weight)}, weight="weight")
         model = AltSVM(reg=5.0 * weight, bias=5.0 * weight).fit(weighed)
-        made.append([model.sureness(3, 0, 5)[name][0] for name in ("low", "high")])
+        made.append([model.probability_interval(3, 0, 5)[name][0] for name in ("low", "high")])
     assert made[0] == pytest.approx(made[1], abs=0.03) and made[2] == pytest.approx(made[1], abs=0.03)
 
 
@@ -366,7 +372,9 @@ def test_newcomers_with_features_and_without_anything(monkeypatch):
     answers = {"user": ["x", "x"], "winner": [0, 2], "loser": [1, 3]}
     many = model.fold_in_many(answers, features={"user": ["x"], "age": [1.5]})
     one = model.fold_in([(0, 1), (2, 3)], features={"age": 1.5})
-    assert many.sureness("x", 5, 6)["probability"][0] == pytest.approx(one.sureness(5, 6)["probability"][0], abs=1e-4)
+    assert many.probability_interval("x", 5, 6)["probability"][0] == pytest.approx(
+        one.probability_interval(5, 6)["probability"][0], abs=1e-4
+    )
     nobody, asked = model.fold_in([]), model.fold_in([], asked=True)
     a, b = np.array([5]), np.array([6])
     assert nobody.belief.margins(a, b)[1][0] == pytest.approx(asked.belief.margins(a, b)[1][0], rel=1e-6)

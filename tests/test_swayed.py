@@ -34,7 +34,7 @@ def test_effects_are_found(world, model):
     """Within three standard errors, which are small; and what they do to the scores is taken out."""
     for name, truth in world.effects.items():
         found = table(model)[name]
-        assert abs(found.estimate - truth) <= 3 * found.error and 0 < found.error < 0.06, name
+        assert abs(found.estimate - truth) <= 3 * found.std_error and 0 < found.std_error < 0.06, name
         assert found.low < found.estimate < found.high
 
 
@@ -50,7 +50,7 @@ def test_what_goes_with_items_is_told_from_the_items(loss):
     log = {"user": rng.integers(0, 30, 6000), "left": j, "right": k, "outcome": np.where(won, "left", "right"), "z": z}
     with_it = AltSVM(rank=2, loss=loss).fit(Comparisons.from_arena(log, covariates=["z"]))
     without = AltSVM(rank=2, loss=loss).fit(Comparisons.from_arena(log))
-    agree = [np.corrcoef(m.everyone(), quality)[0, 1] for m in (with_it, without)]
+    agree = [np.corrcoef(m.average_scores(), quality)[0, 1] for m in (with_it, without)]
     assert agree[0] > 0.98 > 0.9 > agree[1]
     assert abs(table(with_it)["z"].estimate - 0.8) < 0.1
 
@@ -70,7 +70,7 @@ def test_the_objective_with_effects(world):
             moved[k] -= step
             problem.set_effects(moved)
             problem.evaluate()
-    assert [*fitted.sway_.values()] == pytest.approx(problem.effects(), rel=1e-3)
+    assert [*fitted.context_effects_.values()] == pytest.approx(problem.effects(), rel=1e-3)
 
 
 def test_certificates_hold_with_effects(world):
@@ -102,7 +102,10 @@ def test_votes_that_carry_nothing_have_no_effects():
 def test_the_same_bits_at_any_number_of_threads(world):
     a, b = (AltSVM(rank=2, reg=5.0, n_threads=n).fit(world.comparisons) for n in (1, 3))
     np.testing.assert_array_equal(a.U_, b.U_)
-    assert a.sway_ == b.sway_ and a.effects().columns["estimate"].tolist() == b.effects().columns["estimate"].tolist()
+    assert (
+        a.context_effects_ == b.context_effects_
+        and a.effects().columns["estimate"].tolist() == b.effects().columns["estimate"].tolist()
+    )
 
 
 # -- ties -------------------------------------------------------------------------------------------------------------
@@ -233,7 +236,7 @@ def test_files_keep_it(world, model, tmp_path, comparisons):
     for side in (None, "left"):
         a, b = (m.probability(u, "item 3", "item 4", side=side) for m in (model, read))
         np.testing.assert_array_equal(a, b)
-    assert read.sway_ == model.sway_ and read._told == model._told
+    assert read.context_effects_ == model.context_effects_ and read._told == model._told
     if comparisons:
         pairs = read._fitted_to.pairs()
         for a, b in zip(pairs.columns(), world.comparisons.pairs().columns(), strict=True):
@@ -247,10 +250,10 @@ def test_an_update_with_all_that_votes_carry(world):
     read = {"tie": "tie", "side": "side", "covariates": ["length"]}
     parts = [Comparisons.from_frame(part, **read) for part in (frame[:-200], frame[-200:])]
     model = AltSVM(rank=2).fit(parts[0])
-    before = dict(model.sway_)
+    before = dict(model.context_effects_)
     model.update(parts[1])
     whole = AltSVM(rank=2, reg=model.reg_, bias=model.bias_reg_).fit(parts[0].extended(parts[1]))
-    assert model.sway_ != before
+    assert model.context_effects_ != before
     found = [m.effects().columns["estimate"] for m in (model, whole)]
     np.testing.assert_allclose(*found, atol=0.02)
     assert model._slope.own.shape == (200,) and model.probability("user 3", "item 1", "item 2").shape == (1, 3)
@@ -275,7 +278,7 @@ def test_a_killed_fit_goes_on(world, tmp_path):
     AltSVM(**settings, max_iter=2).fit(world.comparisons)
     gone_on = AltSVM(**settings).fit(world.comparisons)
     np.testing.assert_array_equal(whole.U_, gone_on.U_)
-    assert whole.sway_ == gone_on.sway_ and len(gone_on.history_) == len(whole.history_) > 2
+    assert whole.context_effects_ == gone_on.context_effects_ and len(gone_on.history_) == len(whole.history_) > 2
 
 
 def test_new_items_from_votes_with_sides(world):
@@ -372,7 +375,7 @@ def test_coins_alone_have_no_effects():
     for seed in range(6):
         world = simulate(60, 12, rank=2, per_user=40, side=1e-9, careless=1.0, seed=seed)
         row = table(AltSVM(rank=2, reg=3.0, trust=True).fit(world.comparisons))["side"]
-        found.append(abs(row.estimate / row.error))
+        found.append(abs(row.estimate / row.std_error))
     assert sum(z > 3 for z in found) <= 1 and np.median(found) < 1.5, found
 
 
@@ -417,7 +420,7 @@ def test_new_items_with_an_effect_that_the_model_does_not_know(world):
     about = (frame["winner"] == "item 5") | (frame["loser"] == "item 5")
     model = AltSVM(rank=2).fit(Comparisons.from_frame(frame[~about], tie="tie", side="side"))
     model.add_items(Comparisons.from_frame(frame[about], tie="tie", side="side", covariates=["length"]))
-    assert set(model.sway_) == {"side"} and model.probability("user 1", "item 5", "item 6").shape == (1, 3)
+    assert set(model.context_effects_) == {"side"} and model.probability("user 1", "item 5", "item 6").shape == (1, 3)
     assert set(table(model)) == {"side", "tie"}
 
 

@@ -233,7 +233,7 @@ def test_very_few_votes(n):
     """Where hardly any answer can be put aside, or none, the fit is a fit all the same."""
     votes = Comparisons.from_frame({"user": [0, 1, 0, 1, 2, 2][:n], "winner": [0, 0, 1, 2, 1, 0][:n], "loser": [3] * n})
     model = AltSVM().fit(votes)
-    assert model.rank_ <= len(model.users_) and np.isfinite(model.everyone()).all()
+    assert model.rank_ <= len(model.users_) and np.isfinite(model.average_scores()).all()
     assert 0 <= model.probability(0, 0, 3)[0] <= 1
     if n == 1:
         assert not model.cv_results_

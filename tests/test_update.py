@@ -26,7 +26,7 @@ def cut(world, late_users, late_items, share=0.02):
     parts = [{name: column[rows] for name, column in frame.items()} for rows in (~late, late)]
     if rated is None:
         return [Comparisons.from_frame(part) for part in parts]
-    return [Comparisons.from_ratings(part, more=True) for part in parts]
+    return [Comparisons.from_ratings(part, allow_empty=True) for part in parts]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def stars():
     rating = np.clip(np.round(3 + (taste[user] == item // 2 % 2) + rng.normal(size=len(user))), 1, 5)
     late = (rng.random(len(user)) < 0.02) | (user % 50 == 49) | (item == 59)
     return [
-        Comparisons.from_ratings({"user": user[rows], "item": item[rows], "rating": rating[rows]}, more=True)
+        Comparisons.from_ratings({"user": user[rows], "item": item[rows], "rating": rating[rows]}, allow_empty=True)
         for rows in (met & ~late, met & late)
     ]
 
@@ -94,7 +94,7 @@ def test_many_in_a_row(stars):
     model = AltSVM().fit(old)
     for part in np.array_split(np.random.default_rng(0).permutation(len(r.user)), 30):
         some = {"user": new.users[r.user[part]], "item": new.items[r.item[part]], "rating": r.rating[part]}
-        model.update(Comparisons.from_ratings(some, more=True))
+        model.update(Comparisons.from_ratings(some, allow_empty=True))
     assert no_worse(model, old.extended(new), tol=2e-3)  # with features that follow, not those of a fit
     parts, fresh = model.prior_[0], AltSVM(exposure=True).fit(old.extended(new)).prior_[0]
     ours, theirs = (np.linalg.qr(x[:, :2].astype(float))[0] for x in (parts, fresh))
@@ -196,7 +196,7 @@ def test_clicks(stars):
     r = stars[0].ratings
     table = {"user": r.user[r.rating > 3], "item": r.item[r.rating > 3]}
     model = AltSVM(rank=4).fit(Comparisons.from_clicks(table))
-    model.update(Comparisons.from_clicks({"user": [500], "item": [3]}, more=True))
+    model.update(Comparisons.from_clicks({"user": [500], "item": [3]}, allow_empty=True))
     assert 500 in model.users_ and 3 not in model.recommend(500, k=5, exclude="seen")["item"]
 
 

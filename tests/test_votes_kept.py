@@ -221,7 +221,7 @@ def test_fit_from_a_ledger(tmp_path, database, collected):
     assert told["marked"] == 400
     model = rather.load(tmp_path / "m")
     assert len(model.users_) == 15 and sorted(model.items_.tolist()) == [f"i{n}" for n in range(10)]
-    worth = dict(zip(model.items_.tolist(), model.everyone(), strict=True))
+    worth = dict(zip(model.items_.tolist(), model.average_scores(), strict=True))
     assert worth["i0"] > worth["i5"] > worth["i9"]
     document("fit", "--votes", database, "--marked", "--out", tmp_path / "all", "--rank", 2, "--reg", 5)
     assert len(rather.load(tmp_path / "all").users_) == 16

@@ -5,9 +5,9 @@ learned together through a low-rank model.
 """
 
 from . import plot
-from .asking import Question, Settled, next_question, questionnaire, settled
+from .asking import Question, TopCertainty, next_question, questionnaire, top_certainty
 from .data.comparisons import Comparisons
-from .data.needed import needed
+from .data.needed import answers_needed
 from .data.simulate import World, simulate
 from .data.splits import Split, split_clicks, split_ratings, split_time
 from .data.tables import Table
@@ -15,17 +15,16 @@ from .errors import FileError, InputError, NotFittedError
 from .estimators import ESTIMATORS, load
 from .judging.mean import Mean
 from .judging.metrics import ndcg, pairwise_accuracy, precision
-from .judging.scoring import Scores
+from .judging.scoring import HasScores
 from .models.altsvm import AltSVM
 from .models.click_ranker import ClickRanker
 from .models.convex import Convex
 from .models.estimator import Estimator
-from .models.factors import FactorModel
-from .models.model import Model
+from .models.factors import FactorEstimator
 from .models.newcomer import Newcomer
 from .models.person import Person
-from .models.tensors import UncheckedWarning
-from .models.unknown import UnknownWarning
+from .models.tensors import NoChecksumWarning
+from .models.unknown import UnknownUserWarning
 from .rivals.bpr import BPR
 from .rivals.cofirank import CofiRank
 from .rivals.differences import Differences
@@ -56,14 +55,15 @@ __all__ = [
     "Convex",
     "Differences",
     "Estimator",
-    "FactorModel",
+    "FactorEstimator",
     "FileError",
     "Global",
+    "HasScores",
     "InputError",
     "ItemMean",
     "Mean",
-    "Model",
     "Newcomer",
+    "NoChecksumWarning",
     "NotFittedError",
     "PaperAltSVM",
     "Person",
@@ -71,24 +71,22 @@ __all__ = [
     "Question",
     "RP3beta",
     "RobiRank",
-    "Scores",
-    "Settled",
     "Split",
     "Table",
-    "UncheckedWarning",
-    "UnknownWarning",
+    "TopCertainty",
+    "UnknownUserWarning",
     "World",
+    "answers_needed",
     "load",
     "ndcg",
-    "needed",
     "next_question",
     "pairwise_accuracy",
     "plot",
     "precision",
     "questionnaire",
-    "settled",
     "simulate",
     "split_clicks",
     "split_ratings",
     "split_time",
+    "top_certainty",
 ]

@@ -28,7 +28,7 @@ class Question:
     """A pair of items to ask a person about.
 
     ``probability`` is that of preferring ``left``, ``information`` what the answer is expected to say of the person's
-    taste, in bits; ``policy`` is how the pair was chosen ("everything", "top" or "random") and ``chance`` with what
+    taste, in bits; ``policy`` is how the pair was chosen ("everything", "top" or "random") and ``propensity`` with what
     probability among all that could be asked: what an honest evaluation weighs answers by.
     """
 
@@ -37,18 +37,18 @@ class Question:
     probability: float
     information: float
     policy: str
-    chance: float
+    propensity: float
 
 
 @dataclass(frozen=True)
-class Settled:
+class TopCertainty:
     """``share`` of the first ``top`` of a ranking is expected to belong there; ``more`` answers to well-chosen
     questions are expected to bring that to ``sure`` (None: neither ``most`` of them nor all pairs left do)."""
 
     top: int
     share: float
-    sure: float
-    more: int | None
+    target: float
+    more_answers: int | None
 
 
 def next_question(
@@ -58,8 +58,8 @@ def next_question(
     unknown: Any = (),
     aim: str = "everything",
     explore: float = 0.0,
-    among: int = 1,
-    familiar: bool = False,
+    n_best: int = 1,
+    prefer_familiar: bool = False,
     seed: int = 0,
 ) -> Question:
     """The pair that a person's answer to is worth most.
@@ -77,27 +77,27 @@ def next_question(
         To learn the whole taste, or which items are the best.
     explore : float
         With this probability a pair at random instead, so that some answers are as if nobody had chosen the questions.
-    among : int
+    n_best : int
         One at random of so many best pairs, for variety.
-    familiar : bool
+    prefer_familiar : bool
         Prefer pairs of which both items are known to many: an answer's worth counts as often as someone met one, times
         as often as someone met the other. For people who may not know what they are asked about.
     seed : int
         The same seed asks the same person the same.
     """
     one_of("aim", aim, AIMS)
-    if not isinstance(familiar, bool):
-        raise InputError(f"familiar is {familiar!r}; it must be True or False")
+    if not isinstance(prefer_familiar, bool):
+        raise InputError(f"prefer_familiar is {prefer_familiar!r}; it must be True or False")
     number("explore", explore, at_least=0.0, at_most=1.0)
-    number("among", among, at_least=1, integer=True)
+    number("n_best", n_best, at_least=1, integer=True)
     number("seed", seed, at_least=0, integer=True)
     now, belief, asked = known_of(model, person)
     items = _candidates(now, candidates, unknown)
     if not np.square(belief.Z).sum() > LEAST:
         raise InputError("no answer would tell of a taste: all people that the model knows are alike, or there is one")
     rng = np.random.default_rng([int(seed), len(asked)])
-    known = now._crowd().count[items] if familiar else None
-    made = pick(belief, items, asked, rng, aim, explore, int(among), known)
+    known = now._crowd().count[items] if prefer_familiar else None
+    made = pick(belief, items, asked, rng, aim, explore, int(n_best), known)
     if made is None:
         raise InputError("there is no pair left to ask: all candidates are answered, or fewer than two are known")
     left, right = (x.item() if hasattr(x, "item") else x for x in now.items_[[made.left, made.right]])
@@ -126,15 +126,15 @@ def questionnaire(model: Any, n: int, candidates: Any = None, each: int = 2) -> 
     return made
 
 
-def settled(
+def top_certainty(
     model: Any,
     person: Any = None,
     top: int = 3,
-    sure: float = 0.8,
+    target: float = 0.8,
     most: int = 100,
     items: Any = None,
     seed: int = 0,
-) -> Settled:
+) -> TopCertainty:
     """How much of a person's top is settled, and how many more answers are expected to settle it.
 
     The top is that of ``items``, by default the 400 that most people met: of others nobody knows enough.
@@ -142,14 +142,14 @@ def settled(
     By simulation: what is known is narrowed down by the answers to one well-chosen question after the other, among the
     60 items that may be at the top.
     """
-    number("sure", sure, above=0.0, below=1.0)
+    number("target", target, above=0.0, below=1.0)
     number("most", most, at_least=1, integer=True)
     number("seed", seed, at_least=0, integer=True)
     now, belief, _ = known_of(model, person)
     every = now._candidates(items) if items is not None else _candidates(now, None, ())
     number("top", top, at_least=1, at_most=min(len(every), MOST_TOP), integer=True)
-    share, more = settling(belief, every, int(top), sure, int(most), int(seed))
-    return Settled(int(top), share, float(sure), more)
+    share, more = settling(belief, every, int(top), target, int(most), int(seed))
+    return TopCertainty(int(top), share, float(target), more)
 
 
 # -- what is known ----------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]
     if not now.rank_:
         raise InputError(f"{type(now).__name__} has one ranking for all: no answer tells of a person's taste")
     if isinstance(person, Person):
-        belief = person.belief
+        belief = person.posterior
     else:
         belief = now._believed() if person is None else now._belief(now._one_code(person))
     pairs = zip(belief.asked.winner.tolist(), belief.asked.loser.tolist(), strict=True)

@@ -13,7 +13,6 @@ from .data.comparisons import Comparisons
 from .errors import InputError, number
 from .judging.metrics import pairwise_accuracy
 from .models.estimator import Estimator
-from .models.model import Model
 from .models.person import Person
 from .rivals.global_ranking import Global
 
@@ -43,12 +42,10 @@ def tastes(model: Any, user: Any = None, top: int = 20, ax: Any = None) -> Any:
     table = model.tastes(user)
     ax = _axes(ax, height=0.6 + 0.28 * min(top, len(table)))
     rows = list(range(min(top, len(table))))[::-1]
-    crowd, divides = (np.asarray(table[name], float)[rows] for name in ("crowd", "divides"))
+    mean, spread = (np.asarray(table[name], float)[rows] for name in ("mean", "spread"))
     at = np.arange(len(rows))
-    ax.barh(
-        at, 2 * divides, left=crowd - divides, color=SPREAD, height=0.7, label="people, within a standard deviation"
-    )
-    ax.plot(crowd, at, "o", color=CROWD, label="everybody")
+    ax.barh(at, 2 * spread, left=mean - spread, color=SPREAD, height=0.7, label="people, within a standard deviation")
+    ax.plot(mean, at, "o", color=CROWD, label="everybody")
     if user is not None:
         ax.plot(np.asarray(table["own"], float)[rows], at, "D", color=OWN, label=f"user {user}")
     ax.axvline(0, color="black", linewidth=0.8)
@@ -83,7 +80,7 @@ def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 
         if user is not None:
             raise InputError(f"user is {user!r}, but a Person is somebody already; leave it out")
         table, who = model.rank(interval=interval), "newcomer"
-    elif not hasattr(model, "sureness"):
+    elif not hasattr(model, "probability_interval"):
         raise InputError(f"{type(model).__name__} does not know how sure it is of places; use AltSVM, Convex or Global")
     else:
         table = model.rank(interval=interval) if user is None else model.rank(user, interval=interval)
@@ -196,9 +193,9 @@ def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None)
 def calibration(model: Any, test: Comparisons, ax: Any = None) -> Any:
     """How often what was given a probability came true, in bins of a tenth, with 90 % intervals; log loss and ECE.
 
-    By ``sureness`` where the model has it, else by ``probability``. Every pair is turned around by a coin, always the
-    same. Ties are left out, and so are people and items that the model does not know. ECE, the expected calibration
-    error, is how far predictions are from what came true in their bins, on average. Returns the axes.
+    Uses ``probability_interval`` where the model has it, else ``probability``. The sides of every pair are drawn at
+    random, with a fixed seed. Ties are left out, and so are users and items that are not in the model. ECE, the
+    expected calibration error, is the mean distance of predictions from outcomes in their bins. Returns the axes.
 
     Parameters
     ----------
@@ -207,7 +204,7 @@ def calibration(model: Any, test: Comparisons, ax: Any = None) -> Any:
         Answers that the model was not fitted to.
     ax : axes of matplotlib, optional
     """
-    if not isinstance(model, Model):
+    if not isinstance(model, Estimator):
         raise InputError(f"the model is of type {type(model).__name__}; it must be one of rather's")
     if not isinstance(test, Comparisons):
         raise InputError(f"test is of type {type(test).__name__}; it must be Comparisons")
@@ -220,7 +217,10 @@ def calibration(model: Any, test: Comparisons, ax: Any = None) -> Any:
         raise InputError("there is no test answer that decides between two items the model knows, by a user it knows")
     asked = test.users[pairs.user], test.items[pairs.winner], test.items[pairs.loser]
     p = np.asarray(
-        model.sureness(*asked)["probability"] if hasattr(model, "sureness") else model.probability(*asked), np.float64
+        model.probability_interval(*asked)["probability"]
+        if hasattr(model, "probability_interval")
+        else model.probability(*asked),
+        np.float64,
     )
     turned, w = rng.random(len(p)) < 0.5, pairs.weights()
     q, won = np.where(turned, 1 - p, p), ~turned
@@ -248,7 +248,7 @@ def history(model: Any, ax: Any = None) -> Any:
     model : fitted in rounds
     ax : axes of matplotlib, optional
     """
-    if isinstance(model, Model):
+    if isinstance(model, Estimator):
         model._require_fit()
     rounds = getattr(model, "history_", None)
     if not rounds:

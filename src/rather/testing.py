@@ -3,8 +3,7 @@
     rather.testing.check_estimator(MyEstimator())
 
 An estimator is anything with ``fit(comparisons)``, which returns it, and ``score(users, items)``. One that is a
-:class:`rather.Model` as well promises what a model does: lists, probabilities, files, newcomers. With pytest, one test
-for each claim:
+:class:`rather.Estimator` also promises lists, probabilities, files and newcomers. With pytest, one test for each claim:
 
     @pytest.mark.parametrize("check", rather.testing.checks(MyEstimator()), ids=str)
     def test_conformance(check):
@@ -30,7 +29,7 @@ from .data.simulate import simulate
 from .errors import FileError, InputError, NotFittedError
 from .estimators import load
 from .judging.metrics import ndcg, pairwise_accuracy, precision
-from .models.model import Model
+from .models.estimator import Estimator
 
 N_USERS, N_ITEMS, STARS = 30, 20, 5
 Claim = Callable[[Any, Comparisons], None]
@@ -65,7 +64,7 @@ def checks(estimator: Any) -> list[Check]:
         Check(claim, estimator, source)
         for source in _taken(estimator)
         for claim in CLAIMS
-        if isinstance(estimator, Model) or claim not in OF_MODELS
+        if isinstance(estimator, Estimator) or claim not in OF_MODELS
     ]
     assert found, f"{type(estimator).__name__} takes neither votes nor ratings nor clicks: fit refused them all"
     return found
@@ -123,7 +122,7 @@ def parameters(estimator: Any, comparisons: Comparisons) -> None:
         assert estimator.set_params(**params) is estimator and estimator.get_params() == params
         with _refused(ValueError, "set_params of a name that is none"):
             estimator.set_params(colour="red")
-    if isinstance(estimator, Model):
+    if isinstance(estimator, Estimator):
         with _refused(NotFittedError, "score before fit"):
             estimator.score("a", "b")
         with _refused(NotFittedError, "users_ before fit"):
@@ -224,7 +223,7 @@ def strangers(estimator: Any, comparisons: Comparisons) -> None:
     both = [model.users_[0], "nobody", model.users_[1]]
     known = model.recommend(model.users_[:2], k=3)
     everyone = model.rank()["item"].tolist()
-    assert sorted(everyone) == sorted(model.items_.tolist()) and np.isfinite(model.everyone()).all()
+    assert sorted(everyone) == sorted(model.items_.tolist()) and np.isfinite(model.average_scores()).all()
     with _refused(InputError, "an unknown user"):
         model.recommend(both, k=3)
     got = model.recommend(both, k=3, unknown="everyone")
@@ -250,7 +249,7 @@ def files(estimator: Any, comparisons: Comparisons) -> None:
     An estimator that cannot be saved promises nothing of it.
     """
     model = estimator.fit(comparisons)
-    if type(model)._tensors is Model._tensors:
+    if type(model)._tensors is Estimator._tensors:
         return
     one = model.users_[0], model.items_
     with tempfile.TemporaryDirectory() as folder:
@@ -290,7 +289,7 @@ def copies(estimator: Any, comparisons: Comparisons) -> None:
     again = copy.deepcopy(model)
     assert (again.score(model.users_[0], model.items_) == model.score(model.users_[0], model.items_)).all()
     other = comparisons.split(0.5, seed=1, by="items" if comparisons.source.name else "pairs")[0]
-    assert (again.fit(other).everyone() == _clone(estimator).fit(other).everyone()).all()
+    assert (again.fit(other).average_scores() == _clone(estimator).fit(other).average_scores()).all()
 
 
 def pickles(estimator: Any, comparisons: Comparisons) -> None:
@@ -363,7 +362,7 @@ def updates(estimator: Any, comparisons: Comparisons) -> None:
         table = {"user": ["zoe", "zoe"], "item": ["new", model.items_[0]], "rating": [STARS, 1]}
         new = Comparisons.from_ratings(table)
     else:
-        new = Comparisons.from_clicks({"user": ["zoe"], "item": ["new"]}, more=True)
+        new = Comparisons.from_clicks({"user": ["zoe"], "item": ["new"]}, allow_empty=True)
     before = model.score(model.users_[0], model.items_)
     try:
         assert model.update(new) is model, "update does not return the model"

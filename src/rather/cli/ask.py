@@ -34,11 +34,12 @@ KEYS = "t: cannot decide, x: have not seen one, u: undo, q: finish"
 FOR_PROGRAMS = (
     "With --json, standard input has a line for each answer: left, right, tie, unseen left, unseen right, unseen both, "
     "undo or quit. Every line that is written is a document; its 'event' says which. 'question': left, right, the "
-    "probability of left, the information of an answer in bits, policy and chance (how, and how likely, the pair was "
-    "chosen). 'list', after an answer: answered (how many), unseen, of (how many items), ranking (the first N: rank, "
-    "item, score, the places best to worst, and top, the probability of being among the first 'top_of'), settled (the "
-    f"share of the first 'top' that is, and how many 'more' answers bring it to 'sure'; null: over {MOST}). 'error', "
-    "instead of a list: a sentence. 'end', the last line: a list, and all answers."
+    "probability of left, the information of an answer in bits, policy (how the pair was chosen) and propensity (the "
+    "probability of choosing it). 'list', after an answer: answered (how many), unseen, of (how many items), ranking "
+    "(the first N: rank, item, score, the places best to worst, and p_top, the probability of being among the first "
+    "'top_of'), top_certainty (the share of the first 'top' that belong there, and the 'more_answers' that bring it to "
+    f"'target'; null: over {MOST}). 'error', instead of a list: a sentence. 'end', the last line: a list, and all "
+    "answers."
 )
 
 
@@ -207,15 +208,15 @@ def _show_list(document: Document, console: Console, before: dict[Any, int]) -> 
         places = f"{row['best']} to {row['worst']}" if row["best"] < row["worst"] else str(row["best"])
         rows.append({"rank": row["rank"], "item": row.get("title", row["item"]), sure: places, "": moved})
     table(console, rows, ("rank", "item", sure, ""))
-    console.print(_in_a_sentence(**document["settled"]))
+    console.print(_in_a_sentence(**document["top_certainty"]))
 
 
-def _in_a_sentence(top: int, share: float, sure: float, more: int | None) -> str:
+def _in_a_sentence(top: int, share: float, target: float, more_answers: int | None) -> str:
     what = {1: "your favourite", 2: "your top two", 3: "your top three"}[top]
-    if share >= sure:
+    if share >= target:
         return f"{what}: settled (about {share:.0%})"
-    away = "one more answer" if more == 1 else f"some {more} more answers"
-    away = f"more than {MOST} answers away" if more is None else away
+    away = "one more answer" if more_answers == 1 else f"some {more_answers} more answers"
+    away = f"more than {MOST} answers away" if more_answers is None else away
     return f"{what}: about {share:.0%} settled, {away}"
 
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from ..asking import Question, next_question, settled
+from ..asking import Question, next_question, top_certainty
 from .answer import Document, choices
 from .asked import known_of
 from .ids import typed
@@ -71,20 +71,21 @@ class Conversation:
         return " and ".join(self.names.get(item, str(item)) for item in items)
 
     def question(self) -> Question:
-        how = {name: getattr(self.options, name) for name in ("aim", "explore", "familiar", "seed")}
+        how = {name: getattr(self.options, name) for name in ("aim", "explore", "seed")}
+        how["prefer_familiar"] = self.options.familiar
         return next_question(self.model, self._person(), self.candidates, self.unseen, **how)
 
     def standing(self) -> tuple[Document, list[Any]]:
         """What is known by now, for the document; and all items in order."""
         person, n = self._person(), len(self.model.items_)
         ranked = person.rank(interval=self.options.interval, top=min(self.options.top, n))
-        of = settled(self.model, person, min(SETTLED, n), most=MOST)
+        certainty = top_certainty(self.model, person, min(SETTLED, n), most=MOST)
         about = {"answered": len(self.answers), "unseen": self.unseen, **choices(ranked)}
         rows = [self._row(row) for row in ranked[: self.options.top]]
-        return {**about, "of": n, "ranking": rows, "settled": asdict(of)}, ranked["item"].tolist()
+        return {**about, "of": n, "ranking": rows, "top_certainty": asdict(certainty)}, ranked["item"].tolist()
 
     def _row(self, row: Any) -> Document:
-        told = {name: getattr(row, name) for name in ("rank", "item", "score", "best", "worst", "top")}
+        told = {name: getattr(row, name) for name in ("rank", "item", "score", "best", "worst", "p_top")}
         return told | ({"title": self.called(row.item)} if self.names else {})
 
     def take(self, question: Question, reply: str) -> News:

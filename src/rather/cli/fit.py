@@ -121,7 +121,7 @@ def _effects(model: Any, seconds: dict[str, float]) -> list[Document]:
     if not (getattr(model, "sway_", None) or (hasattr(model, "_knows_ties") and model._knows_ties())):
         return []
     with timed(seconds, "effects"):
-        return [{"effect": r.effect, "estimate": r.estimate, "error": r.error} for r in model.effects()]
+        return [{"effect": r.effect, "estimate": r.estimate, "std_error": r.std_error} for r in model.effects()]
 
 
 def _held_out(model: Any) -> dict[str, float] | None:
@@ -136,7 +136,7 @@ def _foretold(accuracy: float, log_loss: float) -> str:
 
 
 def _swayed(effects: list[Document]) -> str:
-    said = (f"{e['effect']} {e['estimate']:+.3f} +- {e['error']:.3f}" for e in effects)
+    said = (f"{e['effect']} {e['estimate']:+.3f} +- {e['std_error']:.3f}" for e in effects)
     return f"{', '.join(said)} (log-odds; no part of the rankings)" if effects else ""
 
 

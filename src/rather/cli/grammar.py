@@ -352,8 +352,8 @@ def _tastes(parser: Parser) -> None:
     parser.add_argument("user", metavar="USER", help="whose own tastes to tell as well").required = False
     parser.add_argument("--top", type=int, default=TASTES, metavar="N", help=f"only the first N ({TASTES})")
     parser.add_argument(
-        "--by", choices=("crowd", "divides", "own"), default="crowd",
-        help="most worth to all, most different between people, or most worth to USER (crowd)",
+        "--by", choices=("mean", "spread", "own"), default="mean",
+        help="most worth to all, most different between people, or most worth to USER (mean)",
     )  # fmt: skip
 
 

@@ -109,7 +109,7 @@ def _show_rank(document: Document, console: Console) -> None:
         table(console, document["ranking"], ("rank", "item", "score"))
         return
     top = f"top {document['top_of']}"
-    rows = [{**row, top: f"{row['top']:.0%}"} for row in document["ranking"]]
+    rows = [{**row, top: f"{row['p_top']:.0%}"} for row in document["ranking"]]
     table(console, rows, ("rank", "item", "score", "best", "worst", top, "group"))
     console.print(
         f"\nscore in {document['scale']}; with {percent(document['interval'])} probability from place best to worst; "
@@ -256,7 +256,9 @@ def differences(options: argparse.Namespace) -> Answer:
 def _show_differences(document: Document, console: Console) -> None:
     names = ("difference", "low", "high")
     rows = [{**row, **{name: f"{row[name]:+.2f}" for name in names}} for row in document["differences"]]
-    table(console, [{**row, "sure": f"{row['sure']:.0%}"} for row in rows], ("item", *names, "sure"))
+    table(
+        console, [{**row, "probability": f"{row['probability']:.0%}"} for row in rows], ("item", *names, "probability")
+    )
     than = "the typical person" if document["other"] is None else document["other"]
     left = document["of"] - len(rows)
     console.print(
@@ -279,7 +281,7 @@ def effects(options: argparse.Namespace) -> Answer:
 
 
 def _show_effects(document: Document, console: Console) -> None:
-    names = ("estimate", "error", "low", "high")
+    names = ("estimate", "std_error", "low", "high")
     rows = [{"effect": e["effect"], **{name: f"{e[name]:+.4f}" for name in names}} for e in document["effects"]]
     table(console, rows, ("effect", *names))
     console.print(f"\nin log-odds, from low to high with {percent(document['interval'])} probability")
@@ -310,7 +312,7 @@ def _show_tastes(document: Document, console: Console) -> None:
         console.print("\nno feature of items helped, so there are no tastes to tell")
         return
     names = [name for name in document["tastes"][0] if name != "feature"]
-    signs = {name: "" if name == "divides" else "+" for name in names}
+    signs = {name: "" if name == "spread" else "+" for name in names}
     rows = [{**t, **{name: f"{t[name]:{signs[name]}.4f}" for name in names}} for t in document["tastes"]]
     console.print()
     table(console, rows, ("feature", *names))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..models.unknown import CHOICES, UnknownWarning
+from ..models.unknown import CHOICES, UnknownUserWarning
 from .answer import Document
 from .ids import known_users, strange
 
@@ -59,5 +59,5 @@ def find(model: Any, users: Any, choice: str, advice: str) -> Strangers:
 def counted() -> Iterator[None]:
     """Without the library's warning about those it left out, who are counted here."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnknownWarning)
+        warnings.simplefilter("ignore", UnknownUserWarning)
         yield

@@ -52,12 +52,12 @@ def _updated(model: Any, out: str, options: argparse.Namespace) -> Answer:
     names = model._param_names()
     model.set_params(**{name: value for name, value in set_here.items() if name in names and value is not None})
     source = _of_its_kind(model, read_source(options))
-    new = _comparisons(source, own, options, more=True)
+    new = _comparisons(source, own, options, allow_empty=True)
     old = None
     if options.old is not None:
         _check_old(model)
         earlier = read_source(argparse.Namespace(**{**vars(options), "file": options.old}))
-        old = _comparisons(_of_its_kind(model, earlier), own, options, more=False)
+        old = _comparisons(_of_its_kind(model, earlier), own, options, allow_empty=False)
     features = read_features(options, model.names_)
     told = False
     if type(model).update is Estimator.update:  # which says that it cannot
@@ -100,7 +100,9 @@ def _check_old(model: Any) -> None:
         )
 
 
-def _comparisons(source: Source, own: Comparisons | None, options: argparse.Namespace, more: bool) -> Comparisons:
+def _comparisons(
+    source: Source, own: Comparisons | None, options: argparse.Namespace, allow_empty: bool
+) -> Comparisons:
     """The comparisons of a file, made as the model's own were, or as options say."""
     settings: dict[str, Any] = {n: getattr(options, n) for n in SETTINGS if getattr(options, n) is not None}
     if own is not None:
@@ -115,8 +117,8 @@ def _comparisons(source: Source, own: Comparisons | None, options: argparse.Name
     for name in settings:
         if name not in (*source.format.settings, "seed"):
             raise InputError(f"--{name.replace('_', '-')} does not go with {source.about['format']}; leave it out")
-    if source.about["format"] in ALONE and more:
-        settings["more"] = True
+    if source.about["format"] in ALONE and allow_empty:
+        settings["allow_empty"] = True
     return source.comparisons(**settings)
 
 

@@ -157,7 +157,7 @@ class Comparisons(WithFeatures):
         rating: str = "rating",
         keep: str = "all",
         seed: int = 0,
-        more: bool = False,
+        allow_empty: bool = False,
     ) -> Comparisons:
         """Ratings: a user prefers what they rated higher; equal ratings say nothing.
 
@@ -168,21 +168,21 @@ class Comparisons(WithFeatures):
         keep : {"all", "largest-gap"}
             "all" non-tied pairs, which are never stored one by one; or "largest-gap": for a user with N ratings the N
             pairs whose ratings differ most (the paper's AltSVM-sub), ties at the cut drawn with ``seed``.
-        more : bool
+        allow_empty : bool
             Whether these are to be joined to earlier ones (:meth:`extended`): they need not compare anything alone.
         """
         one_of("keep", keep, ("all", "largest-gap"))
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
-        users, items, rated = readers.ratings(frame, user, item, rating, alone=not more)
+        users, items, rated = readers.ratings(frame, user, item, rating, alone=not allow_empty)
         source = LargestGaps(rated, seed) if keep == "largest-gap" else rated
         return cls._read(frame, (users, items, source), user=user, item=item, rating=rating)
 
     @classmethod
     def from_rankings(
-        cls, frame: Any, user: str = "user", item: str = "item", rank: str = "rank", more: bool = False
+        cls, frame: Any, user: str = "user", item: str = "item", rank: str = "rank", allow_empty: bool = False
     ) -> Comparisons:
-        """Rankings: a user prefers what they ranked better (a smaller rank); for ``more`` see :meth:`from_ratings`."""
-        read = readers.ratings(frame, user, item, rank, "rank", better=-1, alone=not more)
+        """Read rankings: a user prefers items with smaller ranks. :meth:`from_ratings` explains ``allow_empty``."""
+        read = readers.ratings(frame, user, item, rank, "rank", better=-1, alone=not allow_empty)
         return cls._read(frame, read, user=user, item=item)
 
     @classmethod
@@ -205,7 +205,7 @@ class Comparisons(WithFeatures):
         per_user: int | None = None,
         seed: int = 0,
         unseen: int | None = None,
-        more: bool = False,
+        allow_empty: bool = False,
     ) -> Comparisons:
         """Clicks (or plays, purchases): a user prefers what they clicked to what they did not.
 
@@ -223,7 +223,7 @@ class Comparisons(WithFeatures):
         unseen : int, optional
             Every clicked item is compared with as many items that the user did not click, popular ones drawn more
             often; None: two fifths of all items, at most 1500. These comparisons are never stored one by one.
-        more : bool
+        allow_empty : bool
             As in :meth:`from_ratings`.
         """
         for name, value in (("per_user", per_user), ("unseen", unseen)):
@@ -232,7 +232,7 @@ class Comparisons(WithFeatures):
         if per_user is not None and unseen is not None:
             raise InputError("per_user and unseen are two ways to draw from clicks; give one of them")
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
-        read = readers.clicks(frame, user, item, ClickRule(per_user, unseen, seed), alone=not more)
+        read = readers.clicks(frame, user, item, ClickRule(per_user, unseen, seed), alone=not allow_empty)
         return cls._read(frame, read, user=user, item=item)
 
     # -- what is in it ------------------------------------------------------------------------------------------

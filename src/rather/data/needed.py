@@ -10,7 +10,7 @@ from ..errors import number
 CERTAIN, NOISY, MORE = 0.5, 0.6, 0.5
 
 
-def needed(n_users: int, n_items: int, rank: int, share: float = 0.9, noise: float = 0.5) -> int:
+def answers_needed(n_users: int, n_items: int, rank: int, share: float = 0.9, noise: float = 0.5) -> int:
     """Comparisons to plan for, *per user*, so that fresh answers are predicted nearly as well as can be.
 
         (0.5 + 0.6 noise^2) / (1 - share)  (rank + 1/2)  (1 + sqrt(n_items / n_users))^2
@@ -52,9 +52,9 @@ def needed(n_users: int, n_items: int, rank: int, share: float = 0.9, noise: flo
     Examples
     --------
     >>> import rather
-    >>> rather.needed(n_users=1000, n_items=100, rank=3)
+    >>> rather.answers_needed(n_users=1000, n_items=100, rank=3)
     40
-    >>> rather.needed(n_users=20, n_items=100, rank=3)      # a small crowd must answer more
+    >>> rather.answers_needed(n_users=20, n_items=100, rank=3)      # a small crowd must answer more
     239
     """
     number("n_users", n_users, at_least=1, integer=True)

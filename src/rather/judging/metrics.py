@@ -18,18 +18,18 @@ from ..data.ids import Codes, Vocabulary, as_ids, factorize, users_and_items
 from ..data.rows import once_each, row_starts
 from ..data.tables import Table
 from ..errors import InputError, number
+from ..models.estimator import REFIT, Estimator, as_list
 from ..models.exclusions import exclusions, select
-from ..models.model import REFIT, Model, as_list
 from ..native import core
 from .mean import Mean
-from .scoring import Judged, Scores, knows_none, over_embeddings, require_scores, vocabulary
+from .scoring import HasScores, Judged, knows_none, over_embeddings, require_scores, vocabulary
 
 LARGEST_RATING = 500  # so that sums of gains stay far from overflow
 BLOCK = 4096  # users at a time, which keeps lists small
 
 
 def ndcg(
-    model: Scores,
+    model: HasScores,
     ratings: Any,
     k: int = 10,
     user: str = "user",
@@ -109,7 +109,7 @@ def _dcg(start: Any, key: Any, gain: Any, k: int, n_threads: int) -> npt.NDArray
 
 
 def precision(
-    model: Scores,
+    model: HasScores,
     test: Any,
     k: int = 10,
     exclude: Any = None,
@@ -161,7 +161,7 @@ def precision(
     if not len(users):
         raise InputError("there are no test items: the table has no rows")
     require_scores(model)
-    model = model._frozen() if isinstance(model, Model) else model
+    model = model._frozen() if isinstance(model, Estimator) else model
     catalogue, among = _catalogue(model, items)
     judged = Judged(model, users, catalogue.ids, unknown)
     distinct, (j,) = factorize([relevant], "item")
@@ -200,7 +200,7 @@ def _catalogue(model: Any, items: Any) -> tuple[Vocabulary, Codes]:
 
 
 def pairwise_accuracy(
-    model: Scores, test: Comparisons, min_gap: float | None = None, *, per_user: bool = False, unknown: str = "error"
+    model: HasScores, test: Comparisons, min_gap: float | None = None, *, per_user: bool = False, unknown: str = "error"
 ) -> Any:
     """Share of test comparisons whose winner the model scores strictly higher.
 

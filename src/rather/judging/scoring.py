@@ -15,9 +15,9 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, Ids, Vocabulary, as_ids, factorize, quoted
 from ..errors import InputError
+from ..models.estimator import BLOCK, Estimator
 from ..models.exclusions import Rows, select
 from ..models.lists import best_scores
-from ..models.model import BLOCK, Model
 from ..models.newcomers import FoldInModel
 from ..models.unknown import check_unknown, left_out
 from ..native import FloatArray, threads
@@ -25,7 +25,7 @@ from ..native import FloatArray, threads
 UNKNOWN_USER = "a metric needs users the model was fitted to, or unknown='everyone' or 'skip'"
 
 
-class Scores(Protocol):
+class HasScores(Protocol):
     """The whole contract of a model that can be judged.
 
     ``users`` and ``items`` are equally long lists of ids; the answer is a number for each pair, larger for what the
@@ -39,7 +39,7 @@ def require_scores(model: Any) -> None:
     """Refuse what cannot be judged."""
     if not callable(getattr(model, "score", None)):
         raise InputError(f"the model is of type {type(model).__name__}; it must have score(users, items)")
-    if isinstance(model, Model):
+    if isinstance(model, Estimator):
         model._require_fit()
 
 
@@ -56,10 +56,10 @@ class Judged:
     def __init__(self, model: Any, users: Ids, items: Ids, unknown: str) -> None:
         check_unknown(unknown)
         require_scores(model)
-        model = model._frozen() if isinstance(model, Model) else model
+        model = model._frozen() if isinstance(model, Estimator) else model
         self.model = model
         self.n_threads = threads(getattr(model, "n_threads", None))
-        self.own = isinstance(model, Model)
+        self.own = isinstance(model, Estimator)
         self.people, catalogue = vocabulary(model, "user", users), vocabulary(model, "item", items)
         self._user_ids, self._item_ids = self.people.ids, catalogue.ids  # of the model's own kind
         self.known, self._item = self.people.codes(users), catalogue.codes(items)  # codes, or -1
@@ -126,7 +126,7 @@ class Judged:
 
 def vocabulary(model: Any, what: str, otherwise: Ids) -> Vocabulary:
     """The ids of users or items that a model says it knows, in its own kind; others where it does not say."""
-    if isinstance(model, Model):
+    if isinstance(model, Estimator):
         return model.user_vocabulary_ if what == "user" else model.item_vocabulary_
     ids = getattr(model, f"{what}s_", None)
     if ids is not None:

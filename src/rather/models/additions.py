@@ -72,7 +72,7 @@ def _with_said(work: Any, last: Any, comparisons: Comparisons, features: Any) ->
     comparisons.refuse_features("add_items(comparisons, features=...)")
     comparisons = last._read(comparisons)
     if type(comparisons.source) is Votes:  # what it knows of, and no more
-        comparisons = comparisons._with(comparisons.source.with_effects(tuple(last.sway_)))
+        comparisons = comparisons._with(comparisons.source.with_effects(tuple(last.context_effects_)))
     read = None if features is None else last._learned_of_items().of_frame(features)
     if read is not None:
         union = widened((comparisons.users, comparisons.items), "item", read.ids)

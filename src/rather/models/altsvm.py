@@ -110,7 +110,7 @@ class AltSVM(LowRank):
     Attributes
     ----------
     user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorModel` and :class:`Model`.
+        See :class:`FactorEstimator` and :class:`Estimator`.
     reg_, bias_reg_ : float
     history_ : list of dict
         One record per round: round, seconds since the beginning, objective, gap; with rank="auto" (whose rounds are
@@ -228,7 +228,7 @@ class AltSVM(LowRank):
         ----------
         comparisons : Comparisons
             Of the same kind as the earlier ones. Ratings or clicks too few to compare anything alone are made with
-            ``more=True``.
+            ``allow_empty=True``.
         old : Comparisons, optional
             What the model was fitted to; for one that was read from a file which has it not.
         item_features, user_features : tables, optional

@@ -38,7 +38,7 @@ def of_people(answers: Any, names: Mapping[str, str], effects: tuple[str, ...]) 
     present = frames.names_in(answers)
     if is_rated(answers, names):
         own: dict[str, Any] = {role: column_of(role, names, present) for role in ("user", "item", "rating")}
-        return Comparisons.from_ratings(answers, **own, more=True)
+        return Comparisons.from_ratings(answers, **own, allow_empty=True)
     own = {role: column_of(role, names, present) for role in ("user", "winner", "loser")}
     return Comparisons.from_frame(answers, **own, **_carried(present, effects))
 
@@ -63,9 +63,9 @@ def ratings_of_one(table: Any, names: Mapping[str, str]) -> Comparisons:
     present = frames.names_in(table)
     own: dict[str, Any] = {role: column_of(role, names, present) for role in ("user", "item", "rating")}
     if own["user"] in present:
-        return Comparisons.from_ratings(table, **own, more=True)
+        return Comparisons.from_ratings(table, **own, allow_empty=True)
     got = frames.columns(table, {role: own[role] for role in ("item", "rating")})
-    return Comparisons.from_ratings({"user": [NOBODY] * len(got["item"]), **got}, more=True)
+    return Comparisons.from_ratings({"user": [NOBODY] * len(got["item"]), **got}, allow_empty=True)
 
 
 def about_items(comparisons: Comparisons, items: Vocabulary, popularity: Any) -> tuple[Source, Codes]:

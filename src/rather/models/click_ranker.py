@@ -61,7 +61,7 @@ class ClickRanker(ClickModel):
         B; its rows are those of the items ``items_[inputs_]``.
     inputs_ : array of shape (n_inputs,)
     users_, items_
-        See :class:`Model`.
+        See :class:`Estimator`.
 
     References
     ----------
@@ -160,10 +160,10 @@ class ClickRanker(ClickModel):
         return self._sum(super()._score_block(u, items), self.low_rank_._score_block(u, items))
 
     @of_one_moment
-    def everyone(self) -> FloatArray:
+    def average_scores(self) -> FloatArray:
         """Everybody's score of every item: the mean of the users' scores."""
         self._require_fit()
-        return self._sum(self._typical_items, self.low_rank_.everyone())
+        return self._sum(self._typical_items, self.low_rank_.average_scores())
 
     # -- newcomers ----------------------------------------------------------------------------------------------
 

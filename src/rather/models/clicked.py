@@ -143,4 +143,4 @@ def _of_many(answers: Any, names: Mapping[str, str]) -> Comparisons:
     own: dict[str, Any] = {role: column_of(role, names, present) for role in ("user", "item")}
     if own["item"] not in present:
         return of_people(answers, names, ())
-    return Comparisons.from_clicks(answers, **own, more=True)
+    return Comparisons.from_clicks(answers, **own, allow_empty=True)

@@ -75,8 +75,8 @@ class Convex(LowRank):
     Attributes
     ----------
     user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorModel` and :class:`Model`. The factors have as many columns, ``rank_``, as it took; those that
-        hold next to nothing are dropped between rounds.
+        See :class:`FactorEstimator`. The factors have ``rank_`` columns; columns that hold next to nothing are dropped
+        between rounds.
     reg_, bias_reg_ : float
         With ``lam``, ``reg_`` is the multiplier of the constraint: with it the regularised program has the same
         optimum.

@@ -13,12 +13,12 @@ from ..data.ids import Codes
 from ..data.tables import Table
 from ..errors import InputError
 from ..native import FloatArray, core, threads
-from .factors import FactorModel
+from .factors import FactorEstimator
 from .features import Learned
 from .state import of_one_moment
 
 
-class Describing(FactorModel):
+class Describing(FactorEstimator):
     """A factor model whose vectors may follow from features."""
 
     _users_learned: Learned | None = None
@@ -56,7 +56,7 @@ class Describing(FactorModel):
         return super()._candidates(items)
 
     @property
-    def features_notes_(self) -> list[str]:
+    def feature_notes_(self) -> list[str]:
         """What became of the columns of ``item_features`` and ``user_features``, in sentences.
 
         Which were left out and why, how many values are missing, which are rare and taken together, what was reduced.
@@ -88,10 +88,10 @@ class Describing(FactorModel):
 
     @of_one_moment
     def tastes(self, user: Any = None) -> Table:
-        """What features of items are worth to people, in log-odds: columns feature, crowd, divides; for a user, own.
+        """What features of items are worth to people, in log-odds: columns feature, mean, spread; for a user, own.
 
-        ``crowd`` is what an item gains in everybody's ranking by having a value (of a category or a list), or by one
-        standard deviation more (of a number); ``divides`` is the standard deviation of that over people, and ``own``
+        ``mean`` is what an item gains in everybody's ranking by having a value (of a category or a list), or by one
+        standard deviation more (of a number); ``spread`` is the standard deviation of that over people, and ``own``
         the user's. Rows are in the order of what moves people most, by either. Blocks that are switched off are not
         there. Probabilities are calibrated for it, if they were not.
         """
@@ -103,12 +103,12 @@ class Describing(FactorModel):
         a, unit, C = now._slope.found.slope, learned.units().astype(np.float64), learned.coefficients.astype(np.float64)
         people, r = now.U_[:, : now.rank_].astype(np.float64), now.rank_
         worth = a * unit[:, None] * C
-        crowd = worth[:, :r] @ people.mean(axis=0) + worth[:, r]
+        mean = worth[:, :r] @ people.mean(axis=0) + worth[:, r]
         about = people - people.mean(axis=0)
-        divides = np.sqrt(np.maximum(((worth[:, :r] @ (about.T @ about / len(people))) * worth[:, :r]).sum(axis=1), 0))
+        spread = np.sqrt(np.maximum(((worth[:, :r] @ (about.T @ about / len(people))) * worth[:, :r]).sum(axis=1), 0))
         used = learned.used()
-        order = np.flatnonzero(used)[np.argsort(-np.hypot(crowd, divides)[used], kind="stable")]
-        made = {"feature": np.array(learned.encoder.labels, object), "crowd": crowd, "divides": divides}
+        order = np.flatnonzero(used)[np.argsort(-np.hypot(mean, spread)[used], kind="stable")]
+        made = {"feature": np.array(learned.encoder.labels, object), "mean": mean, "spread": spread}
         if who is not None:
             made["own"] = worth[:, :r] @ people[who[0]] + worth[:, r]
         table: Table = now._table({name: column[order] for name, column in made.items()})

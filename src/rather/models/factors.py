@@ -11,8 +11,8 @@ from ..data.ids import Codes, read_only
 from ..data.tables import Table
 from ..errors import InputError
 from ..native import FloatArray, core, factor, threads
+from .estimator import Estimator
 from .exclusions import Rows
-from .model import Model
 from .parameters import MOST_RANK
 from .state import of_one_moment
 
@@ -20,7 +20,7 @@ LARGEST = 1e15  # of a factor's numbers: so that products are finite too
 FEW = 5.0  # items met, from where on a user counts about as much as any other
 
 
-class FactorModel(Model):
+class FactorEstimator(Estimator):
     """Personal scores s_ij = u_i . v_j + b_j for every user i and item j.
 
     Attributes
@@ -106,7 +106,7 @@ class FactorModel(Model):
         return out
 
     @of_one_moment
-    def everyone(self) -> FloatArray:
+    def average_scores(self) -> FloatArray:
         """Everybody's score of every item: the mean of the users' scores, of those who met more items rather.
 
         (Not the biases alone: what most tastes have in common, vectors may hold as well. Of people who were left out,

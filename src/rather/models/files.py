@@ -30,7 +30,7 @@ NOT_SAVED = {"callback", "checkpoint"}  # a file must not decide what a later fi
 
 
 def save_model(model: Any, path: str | Path, comparisons: bool = True) -> None:
-    """Write a fitted model; see :meth:`Model.save`."""
+    """Write a fitted model; see :meth:`Estimator.save`."""
     start, item = model.seen_
     own = model._fitted_to if comparisons and not model.__dict__.get("_are_newcomers") else None
     rows, said = ({}, None) if own is None else packed(own)

@@ -20,13 +20,12 @@ from ..solving.smoothing import ROUND_BY_ROUND
 from . import halves
 from .additions import with_items
 from .certified import Certified, Posed
-from .estimator import Estimator
 from .features import known_of
 from .newcomers import FoldInModel
 from .parameters import allowed, check_bias, check_shape
 
 
-class LowRank(Estimator, Certified, FoldInModel):
+class LowRank(Certified, FoldInModel):
     """An estimator with the parameters that say what is minimised, whatever minimises it."""
 
     reg: float | str | None

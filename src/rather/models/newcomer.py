@@ -55,7 +55,7 @@ class Newcomer:
         """The k best items to show (10 by default), or of ``items``: columns item, score, rank.
 
         ``exclude`` are items to leave out (a list or a table of items), or "seen": those clicked. ``by`` is as in
-        :meth:`Model.recommend`.
+        :meth:`Estimator.recommend`.
         """
         names = self.model.names_
         gone = for_one_person(exclude, names)

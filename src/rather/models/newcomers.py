@@ -104,7 +104,7 @@ class FoldInModel(Describing, Sure):
             present = frames.names_in(answers)
             roles = {role: column_of(role, self.names_, present) for role in ("winner", "loser")}
             if len(frames.columns(answers, roles)["winner"]):
-                return self._one(votes_of_one(answers, self.names_, tuple(self.sway_)), known)
+                return self._one(votes_of_one(answers, self.names_, tuple(self.context_effects_)), known)
             answers = []
         if isinstance(answers, str) or not isinstance(answers, Iterable):
             raise InputError(f"the answers are {answers!r}; they must be a list of pairs (winner, loser)")
@@ -146,7 +146,7 @@ class FoldInModel(Describing, Sure):
             none = np.empty(0, np.int32)
             comparisons = Comparisons(*nobody, Votes(0, 0, Pairs(none, none, none)))
         else:
-            comparisons = of_people(answers, self.names_, tuple(self.sway_))
+            comparisons = of_people(answers, self.names_, tuple(self.context_effects_))
             comparisons.refuse_features("fold_in_many(answers, features=...)")
         known = None
         if features is not None:

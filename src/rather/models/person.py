@@ -76,12 +76,12 @@ class Person:
         met = set(self._met.tolist())
         unmet = sum(int(self.model._item_codes(item)[0]) not in met for item in (left, right))
         now = self.model._calibrated()
-        margin = a[0] - b[0] + now._surroundings(side, covariates, 1)[0] @ np.array([*now.sway_.values()])
+        margin = a[0] - b[0] + now._surroundings(side, covariates, 1)[0] @ np.array([*now.context_effects_.values()])
         told = now._slope.found.told(margin, len(met), unmet, self.reluctance)
         return told if told.ndim else float(told)
 
     @cached_property
-    def belief(self) -> Belief:
+    def posterior(self) -> Belief:
         """What is known of how much items are worth to them, in the model's codes of items."""
         return self._believed()
 
@@ -96,7 +96,7 @@ class Person:
                 raise InputError("top is told with an interval: rank(interval=0.9, top=3)")
             return self._best(len(among), None, among)
         top = check(interval, top, len(among))
-        made: Table = self.model._placed_table(self.model._drawn(self.belief, among), among, interval, top)
+        made: Table = self.model._placed_table(self.model._drawn(self.posterior, among), among, interval, top)
         return made
 
     def difference(self, other: Any = None, items: Any = None, interval: float = 0.9) -> Table:
@@ -108,16 +108,20 @@ class Person:
             raise InputError("the other must be a Person of the same model, as fold_in makes them")
         check(interval, None, len(among))
         theirs = (
-            model._items_met().offset[among][None] if other is None else model._drawn(other.belief, among, other=True)
+            model._items_met().offset[among][None]
+            if other is None
+            else model._drawn(other.posterior, among, other=True)
         )
-        made: Table = model._apart(model._drawn(self.belief, among), theirs, among, interval)
+        made: Table = model._apart(model._drawn(self.posterior, among), theirs, among, interval)
         return made
 
-    def sureness(self, left: Any, right: Any, interval: float = 0.9, side: Any = None, covariates: Any = None) -> Table:
-        """Probability of preferring ``left``, averaged over what is not known: see :meth:`AltSVM.sureness`."""
+    def probability_interval(
+        self, left: Any, right: Any, interval: float = 0.9, side: Any = None, covariates: Any = None
+    ) -> Table:
+        """Return the posterior probability of preferring ``left``: see :meth:`AltSVM.probability_interval`."""
         number("interval", interval, above=0.0, below=1.0)
         a, b = self.model._pair_up(self.model._item_codes(left), self.model._item_codes(right), "left", "right")
-        mean, variance = self.belief.margins(a, b)
+        mean, variance = self.posterior.margins(a, b)
         swayed = self.model._swayed_by(side, covariates, len(a))
         made: Table = self.model._table(between(mean + swayed, variance, interval), interval=float(interval))
         return made
@@ -126,7 +130,7 @@ class Person:
         """The k best items to show (10 by default), or of ``items``: columns item, score, rank.
 
         ``exclude`` are items to leave out (a list or a table of items), or "seen": those in the answers. ``by`` is as
-        in :meth:`Model.recommend`.
+        in :meth:`Estimator.recommend`.
         """
         one_of("by", by, ("interest", "score"))
         among = self.model._candidates(items)

@@ -29,7 +29,7 @@ def ranked(draws: Any, interval: float, top: int) -> dict[str, Any]:
 
     - score: what it is worth on average,
     - best, worst: the fewest places that hold it with that probability,
-    - top: the probability of being among the first ``top``,
+    - p_top: the probability of being among the first ``top``,
     - group: from the first on, items that cannot be told apart from the best of their group: each is behind it with
       less than that probability.
     """
@@ -41,7 +41,7 @@ def ranked(draws: Any, interval: float, top: int) -> dict[str, Any]:
     best, worst = shortest(place, interval)
     chance = (place <= top).mean(axis=0)
     return {
-        "order": order, "score": mean[order], "best": best[order], "worst": worst[order], "top": chance[order],
+        "order": order, "score": mean[order], "best": best[order], "worst": worst[order], "p_top": chance[order],
         "group": groups(draws[:, order], interval),
     }  # fmt: skip
 

@@ -19,8 +19,8 @@ from ..solving.described import NOTHING, Known
 from . import places
 from .belief import Belief, Items, between
 from .crowd import Answers, Crowd, Found, found, spread
+from .estimator import EVERYONE
 from .everyone import moved
-from .model import EVERYONE
 from .state import of_one_moment
 from .swayed import Swayed
 
@@ -89,8 +89,8 @@ class Sure(Swayed):
         """Where a user's taste differs from another's, or from the typical person's, most surely first.
 
         Columns item, difference (how much more the item is worth to the user, in log-odds, than to the other, each
-        beside what all the items are worth to them), low and high (its interval) and sure: the probability that the
-        difference is on that side of 0. Where 0 is within the interval nothing can be told yet.
+        beside what all the items are worth to them), low and high (its interval) and probability: of the
+        difference being on that side of 0. Where 0 is within the interval nothing can be told yet.
         """
         self._require_fit()
         among = self._candidates(items)
@@ -109,7 +109,7 @@ class Sure(Swayed):
         low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
         sure = np.where(mean > 0, (draws > 0).mean(axis=0), (draws < 0).mean(axis=0))
         order = np.lexsort((-np.abs(mean), -sure))
-        columns = {"item": self.items_[among], "difference": mean, "low": low, "high": high, "sure": sure}
+        columns = {"item": self.items_[among], "difference": mean, "low": low, "high": high, "probability": sure}
         return self._table({name: column[order] for name, column in columns.items()}, interval=float(interval))
 
     def _placed_table(self, draws: Any, among: Codes, interval: float, top: int) -> Table:
@@ -132,7 +132,7 @@ class Sure(Swayed):
         slope = self._calibrated()._slope.found.slope if t is None else 1.0
         rng = np.random.default_rng(self.seed % 2**63)
         n = places.n_draws(len(self.items_))
-        return moved(self._fitted_to.source, self.everyone(), slope, n, rng, self.trust_, t)
+        return moved(self._fitted_to.source, self.average_scores(), slope, n, rng, self.trust_, t)
 
     def _prior_variance(self, comparisons: Comparisons) -> float | None:
         """Return the prior variance of everybody's scores where these are log-odds; None where they have a slope."""
@@ -141,7 +141,7 @@ class Sure(Swayed):
     # -- probabilities ------------------------------------------------------------------------------------------
 
     @of_one_moment
-    def sureness(
+    def probability_interval(
         self, users: Any, left: Any, right: Any, interval: float = 0.9, side: Any = None, covariates: Any = None
     ) -> Table:
         """Probability that each user prefers ``left`` to ``right``, averaged over what is not known of them.
@@ -164,7 +164,7 @@ class Sure(Swayed):
     def _swayed_by(self, side: Any, covariates: Any, n: int) -> Any:
         """What surrounds n questions, in log-odds."""
         return self._crowd().sureness[0].bias * (
-            self._surroundings(side, covariates, n) @ np.array([*self.sway_.values()])
+            self._surroundings(side, covariates, n) @ np.array([*self.context_effects_.values()])
         )
 
     # -- people -------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from ..solving.effects import swayed
 from ..solving.problem import Problem
 from .calibration import Calibration
 from .exclusions import is_in
-from .factors import FactorModel
+from .factors import FactorEstimator
 from .state import of_one_moment
 from .ties import estimated, own
 
@@ -53,12 +53,14 @@ class Told:
     found: Estimates | None = None
 
 
-class Swayed(FactorModel):
+class Swayed(FactorEstimator):
     """A factor model of votes that may carry which item stood first, numbers, ties."""
 
     ties: str = "half"  # of kinds that do not say
     trust_: FloatArray | None = None  # how much each user counts
-    sway_: Mapping[str, float] = MappingProxyType({})  # what one unit of each effect adds to a margin of scores
+    context_effects_: Mapping[str, float] = MappingProxyType(
+        {}
+    )  # what one unit of each effect adds to a margin of scores
     _told = Told()  # of factors that were set by hand: there is nothing to find
     _posed: Any
 
@@ -87,7 +89,7 @@ class Swayed(FactorModel):
                 far = np.exp(min(NORMAL * error[at] / max(estimate[at], 1e-12), 50.0))
                 low[at], high[at] = estimate[at] / far, estimate[at] * far
         names = np.array(known.names, object)
-        columns = {"effect": names, "estimate": estimate, "error": error, "low": low, "high": high}
+        columns = {"effect": names, "estimate": estimate, "std_error": error, "low": low, "high": high}
         return self._table(columns, interval=INTERVAL)
 
     def _estimated(self) -> Estimates:
@@ -95,7 +97,7 @@ class Swayed(FactorModel):
             raise InputError(f"{type(self).__name__} does not know of side, covariates and ties; fit AltSVM or Convex")
         source = None if self._fitted_to is None else self._fitted_to.source
         ties = self._slope.found is not None and self._slope.found.tie > 0
-        if not (self.sway_ or ties or (source is not None and self._models_ties(source))):
+        if not (self.context_effects_ or ties or (source is not None and self._models_ties(source))):
             raise InputError("the comparisons had no side, no covariates and no ties: there are no effects to tell of")
         if source is None or self.__dict__.get("_are_newcomers"):
             raise InputError(
@@ -128,15 +130,15 @@ class Swayed(FactorModel):
         now = self._calibrated()
         u, a, b = now._asked(users, left, right)
         z = now._surroundings(side, covariates, len(u))
-        margin = now.score_codes(u, a) - now.score_codes(u, b) + z @ np.array([*now.sway_.values()])
+        margin = now.score_codes(u, a) - now.score_codes(u, b) + z @ np.array([*now.context_effects_.values()])
         unmet = sum(~is_in(now.seen_, u, item) for item in (a, b))
         found, met = now._slope.found, np.diff(now.seen_[0])[u]
         reluctance = 1.0 if now._slope.own is None else now._slope.own[u]
         return np.asarray(found.told(margin, met, unmet, reluctance))
 
     def _surroundings(self, side: Any, covariates: Any, n: int) -> Any:
-        """One row of numbers for each of n questions, columns as in ``sway_``."""
-        names = [*self.sway_]
+        """One row of numbers for each of n questions, columns as in ``context_effects_``."""
+        names = [*self.context_effects_]
         z = np.zeros((n, len(names)))
         given: dict[str, Any] = {}
         if side is not None:
@@ -187,10 +189,10 @@ class Swayed(FactorModel):
         """The effects in units of scores that a fit has come to."""
         posed = self._posed
         if posed is None or posed.around is None:
-            self.sway_ = {}
+            self.context_effects_ = {}
         else:
             values = map(float, posed.g / posed.around.scale)
-            self.sway_ = dict(zip(posed.source.effects, values, strict=True))
+            self.context_effects_ = dict(zip(posed.source.effects, values, strict=True))
 
     def _set_data(self, comparisons: Comparisons) -> None:
         super()._set_data(comparisons)
@@ -201,7 +203,7 @@ class Swayed(FactorModel):
 
     def _sway_of(self, source: Source) -> Any:
         """What the model knows of a source's effects, in units of scores: 0 where it knows nothing."""
-        return np.array([self.sway_.get(name, 0.0) for name in source.effects])
+        return np.array([self.context_effects_.get(name, 0.0) for name in source.effects])
 
     def _sways(self, problem: Problem, source: Source) -> None:
         """Set a problem's effects to what the model knows of its source's."""
@@ -210,7 +212,7 @@ class Swayed(FactorModel):
 
     def _margins(self, pairs: Pairs) -> Any:
         own = super()._margins(pairs)  # kinds that know nothing of effects have no more
-        return own + swayed(pairs, np.array([*self.sway_.values()])) if self.sway_ else own
+        return own + swayed(pairs, np.array([*self.context_effects_.values()])) if self.context_effects_ else own
 
     def _reluctance(self, comparisons: Comparisons, found: Calibration) -> FloatArray | None:
         if not found.tie or self.__dict__.get("_are_newcomers"):
@@ -237,14 +239,14 @@ class Swayed(FactorModel):
 
     def _about(self) -> dict[str, Any]:
         told = self._told.found
-        known = {"sway": dict(self.sway_)} if self.sway_ else {}
+        known = {"sway": dict(self.context_effects_)} if self.context_effects_ else {}
         return {**super()._about(), **known, **({} if told is None else {"effects": asdict(told)})}
 
     def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
         sway, told = about.get("sway", {}), about.get("effects")
         if not all(isinstance(x, (int, float)) and abs(x) < LARGEST for x in sway.values()):
             return False
-        self.sway_ = {str(name): float(x) for name, x in sway.items()}
+        self.context_effects_ = {str(name): float(x) for name, x in sway.items()}
         self._told = Told(None if told is None else Estimates(**{name: tuple(each) for name, each in told.items()}))
         if self._told.found is not None and not self._told.found.is_sound():
             return False

@@ -21,7 +21,7 @@ from ..errors import FileError
 UNCHECKED_KEYS = {"format", "about"}  # all that files without a checksum have
 
 
-class UncheckedWarning(UserWarning):
+class NoChecksumWarning(UserWarning):
     """A file of an earlier version was read, which carries no checksum."""
 
 
@@ -67,7 +67,7 @@ def read_tensors(path: str | Path, form: str, what: str, unchecked: str = "") ->
     if found == unchecked and set(metadata) == UNCHECKED_KEYS:
         warnings.warn(
             f"{path.name} is of an earlier version and carries no checksum; save it again to have one",
-            UncheckedWarning, stacklevel=4,
+            NoChecksumWarning, stacklevel=4,
         )  # fmt: skip
     elif found != form:
         raise FileError(f"{str(path)!r} is not a {what} file of this version of rather ({form})")

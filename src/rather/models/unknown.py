@@ -9,7 +9,7 @@ from ..errors import one_of
 CHOICES = ("error", "everyone", "skip")
 
 
-class UnknownWarning(UserWarning):
+class UnknownUserWarning(UserWarning):
     """Some of what was asked about is not known to the model, and was left out as wished."""
 
 
@@ -19,4 +19,6 @@ def check_unknown(unknown: object) -> None:
 
 def left_out(n: int, of: int, what: str) -> None:
     """Say how many were left out."""
-    warnings.warn(f"{n:,} of {of:,} {what} are not known to the model and were left out", UnknownWarning, stacklevel=4)
+    warnings.warn(
+        f"{n:,} of {of:,} {what} are not known to the model and were left out", UnknownUserWarning, stacklevel=4
+    )

@@ -51,7 +51,7 @@ class BPR(Stochastic, FoldInModel):
     Attributes
     ----------
     user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorModel` and :class:`Model`.
+        See :class:`FactorEstimator` and :class:`Estimator`.
     reg_ : float
     history_ : list of dict
         One record per round: round, seconds since the beginning, objective (its loss the mean of the round's draws

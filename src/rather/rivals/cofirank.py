@@ -12,8 +12,7 @@ import numpy.typing as npt
 from ..data.comparisons import Comparisons
 from ..data.ratings import Rated
 from ..errors import InputError, number, one_of
-from ..models.estimator import Estimator
-from ..models.factors import FactorModel, with_bias
+from ..models.factors import FactorEstimator, with_bias
 from ..models.parameters import check_bias, check_fit_params, check_rank
 from ..models.rounds import run_rounds
 from ..native import FloatArray, core, factor, threads
@@ -28,7 +27,7 @@ PLANES = 100  # at most, in one half of a round
 LARGEST_RATING = 500  # as for the metric: gains are 2^rating - 1
 
 
-class CofiRank(Estimator, FactorModel):
+class CofiRank(FactorEstimator):
     """Low-rank personal rankings from ratings, by a loss of every user's whole list.
 
     Minimises, over user vectors u_i, item vectors v_j and item biases b_j,
@@ -85,7 +84,7 @@ class CofiRank(Estimator, FactorModel):
     Attributes
     ----------
     user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorModel` and :class:`Model`.
+        See :class:`FactorEstimator` and :class:`Estimator`.
     reg_, bias_reg_ : float
     history_ : list of dict
         One record per round: round, seconds since the beginning, objective, gap (the share by which the round lowered

@@ -8,8 +8,7 @@ from typing import Any
 
 from ..data.comparisons import Comparisons
 from ..models.certified import Certified
-from ..models.estimator import Estimator
-from ..models.factors import FactorModel
+from ..models.factors import FactorEstimator
 from ..models.parameters import check_fit_params, check_rank, check_shape
 from ..models.rounds import run_rounds
 from ..native import threads
@@ -17,7 +16,7 @@ from ..solving.newton import Newton
 from .gaps import gap_problem, require_gaps
 
 
-class Differences(Estimator, Certified, FactorModel):
+class Differences(Certified, FactorEstimator):
     """Matrix completion from the numerical differences of the ratings of pairs.
 
     Minimises, over user vectors u_i, item vectors v_j and item biases b_j,
@@ -61,7 +60,7 @@ class Differences(Estimator, Certified, FactorModel):
     Attributes
     ----------
     user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorModel` and :class:`Model`.
+        See :class:`FactorEstimator` and :class:`Estimator`.
     reg_, bias_reg_ : float
     history_ : list of dict
         One record per round: round, seconds since the beginning, objective, gap.

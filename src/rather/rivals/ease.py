@@ -42,7 +42,7 @@ class EASE(ItemWeights):
     ----------
     item_weights_ : array of shape (n_items, n_items)
     users_, items_
-        See :class:`Model`.
+        See :class:`Estimator`.
 
     References
     ----------

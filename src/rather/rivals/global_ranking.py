@@ -13,7 +13,6 @@ from ..data.comparisons import Comparisons
 from ..data.rows import is_tied
 from ..errors import one_of
 from ..models.calibration import Calibration
-from ..models.estimator import Estimator
 from ..models.newcomers import FoldInModel
 from ..models.parameters import allowed, check_fit_params, check_shape
 from ..models.rounds import run_rounds
@@ -29,7 +28,7 @@ REG_FACTOR = 1.5  # times the scale of the bias's ridge, for implied comparisons
 RIDGES = {"logistic": 1.0, "hinge": 4.0, "squared_hinge": 8.0}
 
 
-class Global(Estimator, FoldInModel):
+class Global(FoldInModel):
     """One score per item, the same for everybody.
 
     Minimises, over item scores b_j,
@@ -76,7 +75,7 @@ class Global(Estimator, FoldInModel):
     item_bias_ : array of shape (n_items,)
         The scores.
     users_, items_
-        See :class:`Model`.
+        See :class:`Estimator`.
     reg_ : float
     loss_ : str
     history_ : list of dict

@@ -6,12 +6,11 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..errors import InputError, number
-from ..models.estimator import Estimator
-from ..models.factors import LARGEST, FactorModel, with_bias
+from ..models.factors import LARGEST, FactorEstimator, with_bias
 from ..native import threads
 
 
-class ItemMean(Estimator, FactorModel):
+class ItemMean(FactorEstimator):
     """One score per item, the same for everybody: its mean rating, with a few more ratings of the overall mean.
 
         b_j = (sum of j's ratings + shrink m) / (n_j + shrink),    m the mean of all ratings
@@ -33,7 +32,7 @@ class ItemMean(Estimator, FactorModel):
     item_bias_ : array of shape (n_items,)
         The scores, less the overall mean.
     users_, items_
-        See :class:`Model`.
+        See :class:`Estimator`.
 
     Examples
     --------

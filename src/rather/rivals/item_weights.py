@@ -12,9 +12,9 @@ from ..data.comparisons import Comparisons
 from ..data.ids import Codes, read_only
 from ..errors import InputError, number
 from ..models.clicked import ClickModel, require_clicks
+from ..models.estimator import BLOCK
 from ..models.exclusions import select
 from ..models.factors import LARGEST
-from ..models.model import BLOCK
 from ..models.state import of_one_moment
 from ..native import FloatArray, threads
 
@@ -96,7 +96,7 @@ class ItemWeights(ClickModel):
         return scores
 
     @of_one_moment
-    def everyone(self) -> FloatArray:
+    def average_scores(self) -> FloatArray:
         """The mean of all users' scores."""
         self._require_fit()
         return self._mean.copy()

@@ -81,7 +81,7 @@ class LCR(Estimator):
     Attributes
     ----------
     users_, items_
-        See :class:`Model`.
+        See :class:`Estimator`.
     anchors_ : list of (user, item)
     reg_ : float
     history_ : list of dict
@@ -186,7 +186,7 @@ class LCR(Estimator):
         scores[near] = products(self._U, self._V)[near] / weight[near]
         return scores
 
-    def everyone(self) -> FloatArray:
+    def average_scores(self) -> FloatArray:
         """The biases of the base model."""
         now = self._frozen()
         now._require_fit()

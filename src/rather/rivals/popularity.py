@@ -7,12 +7,11 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..errors import number
 from ..models.clicked import require_clicks
-from ..models.estimator import Estimator
-from ..models.factors import FactorModel, with_bias
+from ..models.factors import FactorEstimator, with_bias
 from ..native import threads
 
 
-class Popularity(Estimator, FactorModel):
+class Popularity(FactorEstimator):
     """One score per item, the same for everybody: b_j = log(1 + n_j), n_j the number of people who clicked it.
 
     (A logarithm, because the odds that a click is on j rather than on k are n_j to n_k.) What any method that knows
@@ -30,7 +29,7 @@ class Popularity(Estimator, FactorModel):
     item_bias_ : array of shape (n_items,)
         The scores.
     users_, items_
-        See :class:`Model`.
+        See :class:`Estimator`.
 
     Examples
     --------

@@ -53,7 +53,7 @@ class RobiRank(Stochastic):
     Attributes
     ----------
     user_factors_, item_factors_, users_, items_
-        See :class:`FactorModel` and :class:`Model`.
+        See :class:`FactorEstimator` and :class:`Estimator`.
     history_ : list of dict
         One record per round: round, seconds since the beginning, objective (each click's part when it is its turn), and
         gap, its relative change.

@@ -40,7 +40,7 @@ class RP3beta(ItemWeights):
     ----------
     item_weights_ : sparse matrix of shape (n_items, n_items)
     users_, items_
-        See :class:`Model`.
+        See :class:`Estimator`.
 
     References
     ----------

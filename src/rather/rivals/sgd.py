@@ -65,7 +65,7 @@ class SGD(Stochastic, Certified, FoldInModel):
     Attributes
     ----------
     user_factors_, item_factors_, users_, items_
-        See :class:`FactorModel` and :class:`Model`.
+        See :class:`FactorEstimator` and :class:`Estimator`.
     reg_ : float
     history_ : list of dict
         One record per round: round, seconds since the beginning, objective, and gap, its relative change.

@@ -11,8 +11,7 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..data.rows import Clicks, row_starts
 from ..errors import InputError, number
-from ..models.estimator import Estimator
-from ..models.factors import FactorModel
+from ..models.factors import FactorEstimator
 from ..models.parameters import check_fit_params, check_rank
 from ..models.rounds import run_rounds
 from ..native import FloatArray, core, factor, threads
@@ -20,7 +19,7 @@ from ..native import FloatArray, core, factor, threads
 UPDATES_A_ROW = 50  # a round moves the row of a user or an item about this often at least
 
 
-class Stochastic(Estimator, FactorModel):
+class Stochastic(FactorEstimator):
     """A factor model fitted by rounds of random steps of length step / (1 + decay t), t the rounds done.
 
     A kind says in ``_begin`` what the factors start from and what one round does to them. With several threads the

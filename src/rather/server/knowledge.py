@@ -57,7 +57,7 @@ class Knowledge:
             code = {str(name): k for k, name in enumerate(model.items_.tolist())}
             self.codes = np.array([code.get(name, -1) for name in listed.ids])
             self.count = np.where(self.codes >= 0, model._crowd().count[self.codes], 0.0)
-            self._know(_of_listed(model._items_met(), self.codes), float(model.sway_.get("side", 0.0)))
+            self._know(_of_listed(model._items_met(), self.codes), float(model.context_effects_.get("side", 0.0)))
         self.pool = _pool(self.count)
 
     def _know(self, items: Items, sway: float) -> None:

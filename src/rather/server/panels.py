@@ -45,7 +45,7 @@ def everyone(knowledge: Knowledge) -> dict[str, Any]:
     try:
         draws = knowledge.model._frozen()._everyones_draws()[:, codes].astype(np.float32)
     except InputError:
-        scores = knowledge.model.everyone()[codes]
+        scores = knowledge.model.average_scores()[codes]
         order = np.argsort(-scores, kind="stable")
         unsure = {"best": None, "worst": None, "top": None, "group": None}
         rows = [{"place": k + 1, **unsure, "item": _item(knowledge, among[j])} for k, j in enumerate(order.tolist())]

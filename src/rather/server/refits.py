@@ -260,7 +260,7 @@ def _without_each_fold(model: Any, said: Comparisons, visitors: Any, ids: Any) -
         twin._sure = Found(model._sure.sureness)
         items = twin._items_met()
         told |= {f"{name}_{one}": getattr(items, name).astype(np.float32) for name in PARTS}
-        told[f"sway_{one}"] = np.array([items.sway, twin.sway_.get("side", 0.0)])
+        told[f"sway_{one}"] = np.array([items.sway, twin.context_effects_.get("side", 0.0)])
     return told
 
 

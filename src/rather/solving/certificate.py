@@ -40,7 +40,7 @@ class Certificate:
         No scores whatever, of any rank, have a smaller objective; as far as the gradient's norm is known. That is
         Lanczos's estimate with its residual: right to 1e-4 unless Lanczos, from its random start, has met another
         singular value than the largest.
-    sure_bound : float or None
+    high_probability_bound : float or None
         The same with a margin on the norm that Lanczos exceeds for one random start in a million, at most. (None where
         it was not asked for: among the rounds of a fit.)
     gradient_norm : float
@@ -60,7 +60,7 @@ class Certificate:
     gradient_norm: float
     limit: float
     nuclear_norm: float
-    sure_bound: float | None = None
+    high_probability_bound: float | None = None
 
     @property
     def relative_gap(self) -> float:
@@ -68,16 +68,20 @@ class Certificate:
         return (self.objective - self.lower_bound) / self.objective if self.objective > 0 else 0.0
 
     @property
-    def above(self) -> float:
+    def excess(self) -> float:
         """(objective - lower_bound) / lower_bound: how far the objective is, at most, above the best possible."""
         if self.lower_bound > 0:
             return (self.objective - self.lower_bound) / self.lower_bound
         return np.inf if self.objective > 0 else 0.0
 
     def __str__(self) -> str:
-        sure = "" if self.sure_bound is None else f", but for one chance in a million {self.sure_bound:.6g}"
+        sure = (
+            ""
+            if self.high_probability_bound is None
+            else f", but for one chance in a million {self.high_probability_bound:.6g}"
+        )
         return (
-            f"objective {self.objective:.6g}, at most {100 * self.above:.2g} % above the smallest that any "
+            f"objective {self.objective:.6g}, at most {100 * self.excess:.2g} % above the smallest that any "
             f"rank allows (which is at least {self.lower_bound:.6g}{sure}); "
             f"gradient norm {self.gradient_norm / self.limit:.4f} reg"
         )
@@ -101,10 +105,10 @@ def certify(problem: Problem, radius: float | None = None, tol: float = LANCZOS_
 
 
 def made_sure(certificate: Certificate, problem: Problem, radius: float | None = None) -> Certificate:
-    """The certificate of a problem at its scores with its ``sure_bound``."""
+    """The certificate of a problem at its scores with its ``high_probability_bound``."""
     norm = sure_norm(gradient(problem), certificate.gradient_norm)
     bound = max(_lower_bound(problem, norm, radius), 0.0) if np.isfinite(norm) else 0.0
-    return replace(certificate, sure_bound=min(bound, certificate.lower_bound))
+    return replace(certificate, high_probability_bound=min(bound, certificate.lower_bound))
 
 
 def within(problem: Problem, norm: float, radius: float) -> tuple[FloatArray, FloatArray]:

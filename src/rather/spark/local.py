@@ -61,7 +61,7 @@ def frames_of(model: Any, spark: Any) -> tuple[Any, Any, dict[str, Any]]:
     """The DataFrames of a local model's users and items, and what else is to be said."""
     model._require_fit()
     now = model._frozen()
-    if now.sway_:
+    if now.context_effects_:
         raise InputError("a model with a side or covariates cannot be applied on Spark yet: use it locally")
     start, met = now.seen_
     parts, C = (None, None) if now.prior_ is None else now.prior_
