@@ -202,7 +202,7 @@ def test_which_questions_are_asked(path, model):
         (("--explore", 1, "--seed", 5), {"explore": 1.0, "seed": 5}),
     ):  # fmt: skip
         asked, expected = lines(path, [], *given)[0], rather.next_question(model, model.fold_in([], asked=True), **how)
-        assert [asked[name] for name in ("left", "right", "policy", "chance")] == [
+        assert [asked[name] for name in ("left", "right", "policy", "propensity")] == [
             expected.left, expected.right, expected.policy, expected.propensity,
         ]  # fmt: skip
     assert lines(path, [], "--explore", 1)[0]["policy"] == "random"

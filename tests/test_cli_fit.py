@@ -174,7 +174,8 @@ def test_other_models(files, tmp_path):
     assert told["model"] == "Global" and type(rather.load(tmp_path / "m")) is rather.Global
     told = document("fit", files["ratings"], "--out", tmp_path / "m", "--model", "ItemMean")  # which has no rounds
     assert told["rounds"] == 0 and rather.load(tmp_path / "m").slope_ is not None
-    assert "ItemMean\n" in run("fit", files["ratings"], "--out", tmp_path / "m", "--model", "ItemMean")[1]
+    out = run("fit", files["ratings"], "--out", tmp_path / "m", "--model", "ItemMean")[1]
+    assert re.search(r"^fit +ItemMean in [0-9.]+ seconds$", out, re.M)
     code, _, error = run("fit", files["ratings"], "--out", tmp_path / "m", "--model", "Global", "--rank", 3)
     assert code == 2 and "Global has no --rank" in error
     code, _, error = run("fit", files["votes"], "--out", tmp_path / "m", "--model", "LCR")

@@ -45,8 +45,8 @@ def test_recorded_chances_are_those_of_being_asked(known):
     n_open = N * (N - 1) // 2 - len(SAID)
     informed = [q for q in several if q.policy == "information"]
     drawn = [q for q in several if q.policy == "random"]
-    assert [q.propensity for q in informed] == pytest.approx([(1 - EXPLORE) / AMONG] * len(informed))
-    assert [q.propensity for q in drawn] == pytest.approx([EXPLORE / n_open] * len(drawn))
+    assert [q.chance for q in informed] == pytest.approx([(1 - EXPLORE) / AMONG] * len(informed))
+    assert [q.chance for q in drawn] == pytest.approx([EXPLORE / n_open] * len(drawn))
     assert 0.5 * EXPLORE < len(drawn) / len(several) < 2 * EXPLORE
     best = {frozenset((q.left, q.right)) for q in informed}
     counts = [sum({q.left, q.right} == pair for q in informed) for pair in best]
@@ -63,9 +63,9 @@ def test_recorded_chances_are_those_of_being_asked(known):
 def test_chances_where_nothing_is_known():
     """Every pair that is left is asked with one by their number, by what is known of nobody's taste."""
     several = asked(Knowledge(only_ids(range(N))), SAID, 50)
-    assert {(q.policy, q.propensity, q.probability) for q in several} == {("random", 1 / (28 - len(SAID)), None)}
+    assert {(q.policy, q.chance, q.probability) for q in several} == {("random", 1 / (28 - len(SAID)), None)}
     unseen = [*SAID, Said(6, 7, "unseen both"), Said(0, 2, "unseen left")]
-    assert {q.propensity for q in asked(Knowledge(only_ids(range(N))), unseen, 20)} == {1 / (10 - 2)}  # of 1 to 5
+    assert {q.chance for q in asked(Knowledge(only_ids(range(N))), unseen, 20)} == {1 / (10 - 2)}  # of 1 to 5
 
 
 def test_the_side_on_which_an_item_stood_counts(known):
