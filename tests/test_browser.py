@@ -321,7 +321,7 @@ def test_while_it_collects(browser, tmp_path, visit):
 def test_a_ranking_that_does_not_know_how_sure_it_is(browser, tmp_path, visit):
     votes = rather.simulate(n_users=40, n_items=9, rank=2, per_user=15).comparisons.to_frame("dict")
     table_files.write_table(tmp_path / "votes.csv", votes)
-    document("fit", tmp_path / "votes.csv", "--out", tmp_path / "m.rather")
+    document("fit", tmp_path / "votes.csv", "--slim", "--out", tmp_path / "m.rather")
     with served(tmp_path, "m.rather") as server:
         me = visit(server).open("/arena")
         me.page.wait_for_selector("#everyone tbody tr")

@@ -160,7 +160,7 @@ def test_what_is_refused(model):
 
 def test_files_hold_both_parts(model, tmp_path):
     """What is loaded folds in and, with the comparisons, certifies; newcomers' models are saved as well."""
-    model.save(tmp_path / "plain")
+    model.save(tmp_path / "plain", comparisons=False)
     model.save(tmp_path / "whole")
     plain, whole = (rather.load(tmp_path / name) for name in ("plain", "whole"))
     clicked = model.items_[:4].tolist()

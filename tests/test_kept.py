@@ -158,4 +158,5 @@ def test_damage_is_refused(kind, every, tmp_path):
     wrong += [{**said, name: x} for name in set(said) & {"seed", "per_user", "unseen"} for x in (-1, 0.5, True, "1")]
     for other in wrong:
         refused(tensors, {**about, "comparisons": other})
-    refused(tensors, {**about, "fitted": {**about["fitted"], "bias_reg_": -1.0}})
+    for ridge in (-1.0, 0.0, 1e-300, 1e39):
+        refused(tensors, {**about, "fitted": {**about["fitted"], "bias_reg_": ridge}})

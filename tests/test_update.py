@@ -203,7 +203,7 @@ def test_clicks(stars):
 def test_a_model_that_was_read(fitted, votes, tmp_path):
     """Without its comparisons it asks for them, and takes no others."""
     path, (old, new) = tmp_path / "m", votes
-    fitted.save(path)
+    fitted.save(path, comparisons=False)
     model = rather.load(path)
     with pytest.raises(InputError, match="read from a file without them; give them as old="):
         model.update(new)

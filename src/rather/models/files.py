@@ -24,7 +24,7 @@ PLAIN = {  # the parameters of AltSVM that posed the paper's problem
     "start": "uniform", "bias": False, "item_power": 0.0, "user_power": 0.0, "balance": 0.0, "exposure": False,
 }  # fmt: skip
 SAVED_PARAMS = (str, int, float, bool, type(None))
-LARGEST_RIDGE = 1e38  # in single precision
+SMALLEST_RIDGE, LARGEST_RIDGE = 1e-37, 1e38  # in single precision
 NAMED = ("user", "item")  # columns of results that may have the caller's own names
 NOT_SAVED = {"callback", "checkpoint"}  # a file must not decide what a later fit calls or overwrites
 
@@ -117,7 +117,7 @@ def assembled(kind: type[Any], tensors: dict[str, Any], about: dict[str, Any], u
         )  # fmt: skip
         if hasattr(state, "_known"):
             state._known = known_of(state._fitted_to)
-        sound = 0 < about["fitted"].get("bias_reg_", 1.0) < LARGEST_RIDGE
+        sound = SMALLEST_RIDGE < about["fitted"].get("bias_reg_", 1.0) < LARGEST_RIDGE
     if not sound:
         return None
     model._adopt(state.__dict__)
