@@ -174,7 +174,7 @@ def _fit(name: str, params: dict[str, Any], comparisons: Comparisons, folder: Pa
                 if model.context_effects_ or model._knows_ties():
                     told = [m.effects().columns for m in (model, other)]
                     assert all(np.array_equal(told[0][c], told[1][c]) for c in told[0]), "3 threads tell of others"
-                    assert np.isfinite(told[0]["estimate"]).all() and np.isfinite(told[0]["error"]).all(), told[0]
+                    assert np.isfinite(told[0]["estimate"]).all() and np.isfinite(told[0]["std_error"]).all(), told[0]
             count["fits the same at 1 and 3 threads"] += 1
         if getattr(model, "cv_results_", ()):
             count["fits that chose, rank too" if params.get("rank") is None else "fits that chose"] += 1

@@ -24,7 +24,7 @@ PLAIN = {  # the parameters of AltSVM that posed the paper's problem
     "start": "uniform", "bias": False, "item_power": 0.0, "user_power": 0.0, "balance": 0.0, "exposure": False,
 }  # fmt: skip
 SAVED_PARAMS = (str, int, float, bool, type(None))
-SMALLEST_RIDGE, LARGEST_RIDGE = 1e-37, 1e38  # in single precision
+SMALLEST_RIDGE, LARGEST_RIDGE = 2e-45, 1e38  # in single precision
 NAMED = ("user", "item")  # columns of results that may have the caller's own names
 NOT_SAVED = {"callback", "checkpoint"}  # a file must not decide what a later fit calls or overwrites
 
