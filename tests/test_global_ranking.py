@@ -144,6 +144,24 @@ def test_no_idle_rounds(loss):
     assert model.converged_ == (loss == "logistic") and model.history_[-1]["gap"] < 1e-10
 
 
+@pytest.mark.parametrize("tol", [1e-5, 0.0])
+def test_a_hinge_comes_near_its_optimum_at_any_tol(tol):
+    """Rounds in which the gap grows for a while are no end, and no tolerance is too small to smooth a hinge less."""
+    comparisons = rather.simulate(200, 40, per_user=30, seed=3).comparisons
+    model = Global(loss="hinge", reg=3.0, item_power=0.0, tol=tol, max_iter=500).fit(comparisons)
+    assert len(model.history_) < 150 and model.history_[-1]["gap"] < 1e-4
+
+
+def test_logistic_scores_of_ratings_are_at_the_optimum():
+    """Ratings have weights N^-balance and ridges of their own, and the same double precision."""
+    comparisons = rather.simulate(n_users=60, n_items=20, per_user=12, levels=5, seed=0).comparisons
+    model = Global(loss="logistic", item_power=0.0, balance=0.5, reg=2.0).fit(comparisons)
+    p = comparisons.pairs()
+    weight = p.weights() * np.bincount(p.user)[p.user] ** -0.5
+    best = optimum(comparisons.n_items, p.winner, p.loser, weight, 2.0)
+    assert model.converged_ and np.abs(model.item_bias_ - best).max() <= 1e-6
+
+
 def test_choix_by_a_closed_form():
     """The first example of choix: of three items on a circle, one of which wins against the one before 3 of 4 times."""
     votes = {"winner": [0, 0, 0, 1, 1, 1, 1, 2], "loser": [1, 1, 1, 0, 2, 2, 2, 1]}
