@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq, minimize
+from scipy.integrate import quad
+from scipy.optimize import minimize
 from scipy.special import expit
+from scipy.stats import norm
 
 import rather
 from rather import Comparisons, Global
@@ -216,18 +218,28 @@ def test_the_ridge_does_not_grow_with_the_votes(users, loss):
 
 
 def test_the_ridge_has_the_largest_evidence():
-    """Of two items only their margin x is known: its Laplace evidence times the prior, maximised by itself."""
+    """Of two items only their margin x is known: its evidence, integrated numerically, times the prior."""
+    for won, lost in ((14, 6), (3, 0), (150, 50)):
 
-    def value(log_r, won=14, lost=6):
-        r = np.exp(log_r)  # the prior variance of x is 2 / r
-        x = brentq(lambda x: won * expit(-x) - lost * expit(x) - r / 2 * x, -20, 20)
-        loss = won * np.logaddexp(0, -x) + lost * np.logaddexp(0, x) + r / 4 * x * x
-        h = (won + lost) * expit(x) * expit(-x)
-        return loss + 0.5 * np.log(h + r / 2) - 0.5 * np.log(r / 2) + 0.5 * ((log_r + np.log(TYPICAL)) / SPREAD) ** 2
+        def value(log_r, won=won, lost=lost):
+            sd, most = np.sqrt(2 / np.exp(log_r)), won * np.log(won) + lost * np.log(max(lost, 1))
+            most -= (won + lost) * np.log(won + lost)  # the largest log-likelihood
 
-    votes = {"winner": ["a"] * 14 + ["b"] * 6, "loser": ["b"] * 14 + ["a"] * 6}
-    best = minimize(lambda t: value(t[0]), [0.0], method="Nelder-Mead", options={"xatol": 1e-6}).x[0]
-    assert np.log(Global().fit(one_ranking(votes)).reg_) == pytest.approx(best, abs=0.01)
+            def density(x):
+                return norm.pdf(x, 0, sd) * np.exp(-won * np.logaddexp(0, -x) - lost * np.logaddexp(0, x) - most)
+
+            evidence = quad(density, -8 * sd, 8 * sd, limit=200)[0]
+            return 0.5 * ((log_r + np.log(TYPICAL)) / SPREAD) ** 2 - np.log(evidence)
+
+        votes = {"winner": ["a"] * won + ["b"] * lost, "loser": ["b"] * won + ["a"] * lost}
+        best = minimize(lambda t: value(t[0]), [0.0], method="Nelder-Mead", options={"xatol": 1e-6}).x[0]
+        assert np.log(Global().fit(one_ranking(votes)).reg_) == pytest.approx(best, abs=0.01)
+
+
+def test_pairs_that_share_no_item_do_not_move_the_ridge():
+    """One vote on each of many pairs says nothing of the prior variance: either item wins with probability 1/2."""
+    votes = {"winner": np.arange(0, 400, 2), "loser": np.arange(1, 400, 2)}
+    assert Global().fit(one_ranking(votes)).reg_ == pytest.approx(1 / TYPICAL, rel=0.01)
 
 
 def test_weights_have_no_unit():
