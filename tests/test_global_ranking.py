@@ -9,6 +9,7 @@ from scipy.stats import norm
 
 import rather
 from rather import Comparisons, Global
+from rather.models.places import shortest
 from rather.solving import bradley_terry
 from rather.solving.bradley_terry import SPREAD, TYPICAL
 from reference import LOSSES
@@ -279,20 +280,76 @@ def test_scores_of_votes_are_log_odds():
     assert model._slope.found.log_loss < np.log(2)
 
 
-@pytest.mark.parametrize("users", [None, 40])
+def givers(kind, n, rng):
+    """Return who gave n votes: nobody named, one of so many users, or one of 20 of whom one gave that share."""
+    if kind is None:
+        return {}
+    if kind < 1:
+        return {"user": np.where(rng.random(n) < kind, 0, rng.integers(1, 20, n))}
+    return {"user": rng.integers(0, kind, n)}
+
+
+def covered(users, n_items, sd, n, worlds):
+    """Return the share of true places, and of true scores, within intervals of 0.9."""
+    places, scores = [], []
+    for seed in range(worlds):
+        rng = np.random.default_rng([seed, n_items, n])
+        worth = sd * rng.standard_normal(n_items)
+        model = Global().fit(one_ranking(votes_of(worth, n, seed, **givers(users, n, rng))))
+        table, known = model.rank(interval=0.9), worth[model.items_]
+        place = (-worth[table["item"]]).argsort().argsort() + 1
+        places.append(((table["best"] <= place) & (place <= table["worst"])).mean())
+        draws = model._everyones_draws()
+        low, high = np.quantile(draws - draws.mean(axis=1, keepdims=True), [0.05, 0.95], axis=0)
+        scores.append(((low <= known - known.mean()) & (known - known.mean() <= high)).mean())
+    return np.mean(places), np.mean(scores)
+
+
+@pytest.mark.parametrize("users", [None, pytest.param(40, marks=pytest.mark.thorough), 0.9])
 def test_intervals_cover_true_places(users):
     """About nine in ten true places are within intervals of 0.9, at any number of votes, whoever gave them."""
     for n, worlds in ((10, 50), (100, 20), (1000, 8), (10_000, 4)):
-        held = []
-        for seed in range(worlds):
-            rng = np.random.default_rng(seed)
-            worth = 0.7 * rng.standard_normal(50)
-            votes = votes_of(worth, n, seed, **({} if users is None else {"user": rng.integers(0, users, n)}))
-            model = Global().fit(one_ranking(votes))
-            table = model.rank(interval=0.9)
-            place = (-worth[table["item"]]).argsort().argsort() + 1
-            held.append(((table["best"] <= place) & (place <= table["worst"])).mean())
-        assert 0.86 <= np.mean(held) <= 0.95
+        assert 0.86 <= covered(users, 50, 0.7, n, worlds)[0] <= 0.95
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("users", [None, 500, 0.9])
+@pytest.mark.parametrize(("n", "worlds"), [(10, 100), (100, 60), (1000, 40), (10_000, 20)])
+def test_intervals_cover_in_other_worlds(users, n, worlds):
+    """Places are covered with 20 items as with 100, and scores, too, where votes tell more than the prior."""
+    places, scores = np.mean(
+        [covered(users, items, sd, n, worlds) for items, sd in ((20, 0.5), (20, 1.0), (100, 0.7))], axis=0
+    )
+    assert 0.87 <= places <= 0.94
+    assert n < 1000 or 0.87 <= scores <= 0.94
+
+
+@pytest.mark.parametrize("users", [None, 0.9, 0.99, 200])
+@pytest.mark.parametrize("n_items", [2, 6])
+def test_intervals_are_as_wide_as_the_votes_leave_them(users, n_items):
+    """Users of one taste give draws about as wide as the posterior, be they many or one who gave most of the votes."""
+    votes = votes_of(np.linspace(-0.8, 0.8, n_items), 4000)
+    votes |= givers(users, 4000, np.random.default_rng(0))
+    model = Global().fit(one_ranking(votes))
+    b, H = model.item_bias_.astype(float), np.eye(n_items) * model.reg_
+    p = expit(b[votes["winner"]] - b[votes["loser"]])
+    for a, c, sign in (
+        ("winner", "winner", 1),
+        ("loser", "loser", 1),
+        ("winner", "loser", -1),
+        ("loser", "winner", -1),
+    ):
+        np.add.at(H, (votes[a], votes[c]), sign * p * (1 - p))
+    apart = np.eye(n_items) - 1 / n_items
+    expected = np.trace(apart @ np.linalg.inv(H) @ apart)
+    assert np.sqrt((model._everyones_draws() @ apart).var(axis=0).sum() / expected) == pytest.approx(1, abs=0.1)
+
+
+def test_ranges_hold_the_share_that_is_nearest():
+    """A range of whole places holds about the wanted share: one place fewer, if its share is nearer."""
+    columns = [[1] * 82 + [2] * 18, [1] * 78 + [2] * 22, [*range(1, 101)], [3] * 100, [1] * 5 + [2] * 90 + [3] * 5]
+    best, worst = shortest(np.array(columns).T, 0.9)
+    assert list(zip(best, worst, strict=True)) == [(1, 1), (1, 2), (1, 90), (3, 3), (2, 2)]
 
 
 def test_all_answers_of_one_user_count():

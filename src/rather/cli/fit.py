@@ -151,7 +151,11 @@ def _show(document: Document, console: Console) -> None:
     ]
     exposed = ", learning from who met what" if document["exposure"] else ""
     fixed = document["model"] in FIXED_ROUNDS
-    short = "stopped above --tol, more rounds gain nothing" if document["stalled"] else "not converged: more with --max-iter"
+    short = (
+        "stopped above --tol, more rounds gain nothing"
+        if document["stalled"]
+        else "not converged: more with --max-iter"
+    )
     stopped = "as set" if fixed else "converged" if document["converged"] else short
     how = f": {document['rounds']} rounds, {stopped} (gap {document['gap']:.1e}{reg}{rank}{chosen}{exposed})"
     facts(console, {

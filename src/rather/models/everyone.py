@@ -49,8 +49,8 @@ def moved(
         t = max(float(np.var(b)), LEAST)
         t += float(np.mean(1 / (degree + 1 / t)))
     t = min(t, MOST)  # more would leave H without an inverse where scores are out of all proportion
-    share = np.bincount(user, m) / max(float(m.sum()), 1e-30)
-    others = max(1 / max(float(share @ share), 1e-30) - 1, 0.0)
+    given = np.bincount(user, m)
+    others = max(float(m.sum()) ** 2 / max(float(given @ given), 1e-30) - 1, 0.0)
     few = items / (items + others)
     times = (1 + others) / (items + others) if len(people) > 1 else 0.0  # (1 - few) n / (n - 1), n = 1 + others
     inflated = max(float(G.power(2).sum()) / max(2 * float(variance.sum()), 1e-30), 1.0)

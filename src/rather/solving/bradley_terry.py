@@ -6,8 +6,9 @@ Votes on one pair of items are summed first, so a step costs as much as there ar
 precision of a normal prior on the scores. Its logarithm maximises the marginal likelihood times a log-normal prior. The
 evidence of n votes grows with n and the ridge does not, so the fit tends to the maximum-likelihood estimate.
 
-The marginal likelihood is Laplace's approximation (D. MacKay: The evidence framework applied to classification networks,
-1992), which takes the votes on every pair of items for Gaussian. That favours large ridges where items have few votes.
+The marginal likelihood is Laplace's approximation (D. MacKay: The evidence framework applied to classification
+networks, 1992), which takes the votes on every pair of items for Gaussian. That favours large ridges where items have
+few votes.
 So each pair's factor is integrated as it is, the others being Gaussian (M. Opper, U. Paquet, O. Winther: Perturbative
 corrections for approximate inference in Gaussian latent variable models, 2013: their first order). Of pairs that share
 no item the result is exact.
@@ -37,7 +38,7 @@ TYPICAL, SPREAD = 0.3, 0.8  # the prior of the scores' variance: its median, and
 FARTHEST = 12.0  # of the logarithm of a ridge from that of the prior's median
 ABOUT = 1e-3  # accuracy of the logarithm of a ridge, and of scores while it is searched for
 NEAR = 0.01  # between two logarithms of ridges, whose difference is that of a derivative
-NODES, SHARES = np.polynomial.hermite_e.hermegauss(32)
+NODES, SHARES = np.polynomial.hermite_e.hermegauss(16)
 SHARES /= SHARES.sum()
 BLOCK = 2**16  # pairs that are integrated at a time
 
@@ -92,21 +93,21 @@ class BradleyTerry:
         """Return how much more log-evidence pairs have than Laplace's approximation says, given margins' variances.
 
         That is log E exp(l(x) - q(x)) over a margin x by its Gaussian posterior, for the pair's log-likelihood l and
-        its parabola q at the mode m. Nodes are about m, with a variance between those with and without the pair.
+        its parabola q at the mode m. It depends on the number of votes alone, not on who won. Nodes are about m, with
+        a variance between those with and without the pair.
         """
         m, found = self.b[self.j] - self.b[self.k], 0.0
         for first in range(0, len(m), BLOCK):
             some = slice(first, first + BLOCK)
-            mode, won, lost = (x[some, None] for x in (m, self.won, self.lost))
+            mode, votes = m[some, None], self.all[some, None]
             p = sigmoid(mode)
-            h = (won + lost) * p * (1 - p)
+            h = votes * p * (1 - p)
             s2 = np.clip(variance[some, None], 1e-12, 1 / np.maximum(1.001 * h, 1e-12))
             width = 1 / np.sqrt(1 / s2 - h / 2)
             d = width * NODES
             x = mode + d
-            gained = won * (np.logaddexp(0, -mode) - np.logaddexp(0, -x))
-            gained += lost * (np.logaddexp(0, mode) - np.logaddexp(0, x))
-            gained += h * d * d / 4 - (won * (1 - p) - lost * p) * d
+            gained = votes * (np.logaddexp(0, -mode) - np.maximum(-x, 0) - np.log1p(np.exp(-np.abs(x))))
+            gained += (h / 4 * d - votes * (1 - p)) * d
             found += float((np.log(np.exp(gained) @ SHARES) + np.log(width / np.sqrt(s2))[:, 0]).sum())
         return found
 

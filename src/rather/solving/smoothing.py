@@ -22,7 +22,7 @@ class Tightening:
     """The schedule round by round. From its end on delta is halved while it alone is in the way of a tolerance.
 
     Not sooner: a hinge with a sharp kink holds the alternation at points where both halves are solved and the whole is
-    not. A round is idle if three in a row made neither the smoothed objective nor the gain smaller: that is as far as
+    not. A round is idle if the last three made neither the smoothed objective nor the gain smaller: that is as far as
     single precision goes with this delta. Without a tolerance delta stays where the schedule ends.
     """
 
@@ -49,9 +49,8 @@ class Tightening:
         objective, hidden = loss + problem.penalty(), loss - problem.loss_value
         if rounds_done < self.steps:
             self.next = ROUND_BY_ROUND[rounds_done]
-        elif self.tol is not None and hidden > (most := 0.5 * self.tol * objective):
-            if gain <= most or self._is_idle():
-                self.next = max(0.5 * problem.delta, FINEST)
+        elif self.tol is not None and hidden > (most := 0.5 * self.tol * objective) and self._is_idle(most):
+            self.next = max(0.5 * problem.delta, FINEST)
         gap = (gain + hidden) / objective if objective > 0 else 0.0
         return {"objective": objective, "gap": max(gap, 1.0) if coarse else gap}
 
@@ -59,7 +58,10 @@ class Tightening:
         """Return whether single precision allows no more, with this delta and with a smaller one."""
         return self._is_idle() and self.next == problem.delta
 
-    def _is_idle(self) -> bool:
+    def _is_idle(self, enough: float = 0.0) -> bool:
+        """Return whether the last round had at most so much to gain, or nothing more in single precision."""
+        if self.recent[-1][1] <= enough:
+            return True
         return len(self.recent) == 4 and all(min(values[1:]) >= values[0] for values in zip(*self.recent, strict=True))
 
     def resume(self, problem: Problem, delta: float) -> None:
