@@ -103,6 +103,16 @@ def test_fit_tells_people_what_it_did(files, tmp_path):
     assert run("fit", files["votes"], "--out", tmp_path / "m", "--quiet") == (0, "", "")
 
 
+def test_a_fit_that_gains_no_more_says_so(files, tmp_path):
+    """A hinge ends above the default tol before --max-iter: more rounds would not help, and fewer were too few."""
+    fit = ("fit", files["votes"], "--out", tmp_path / "m", "--model", "Global", "--loss", "hinge")
+    told, (_, out, _) = document(*fit, "--max-iter", 500), run(*fit, "--max-iter", 500)
+    assert not told["converged"] and told["stalled"] and told["rounds"] < 500
+    assert "stopped above --tol, more rounds gain nothing" in out and "max-iter" not in out
+    told, (_, out, _) = document(*fit, "--max-iter", 5), run(*fit, "--max-iter", 5)
+    assert not told["converged"] and not told["stalled"] and "not converged: more with --max-iter" in out
+
+
 def test_fit_passes_every_parameter_on(files, tmp_path):
     """Options of fit become the parameters of the model."""
     document(

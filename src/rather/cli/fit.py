@@ -93,6 +93,7 @@ def fit(options: argparse.Namespace) -> Answer:
         "counted": comparisons.source.counted(), "parts": comparisons.part_sizes(),
         "model": options.model, "reg": getattr(model, "reg_", None), "rounds": len(history),
         "converged": model.converged_ if history else True, "gap": history[-1]["gap"] if history else 0.0,
+        "stalled": bool(history) and not model.converged_ and len(history) < model.max_iter,
         "rank": getattr(model, "rank_", None), "chosen": _chosen(model),
         "features": learned(model, {"user": comparisons.n_users, "item": comparisons.n_items}),
         "effects": effects, "held_out": _held_out(model), "exposure": getattr(model, "exposure_", False),
@@ -150,7 +151,12 @@ def _show(document: Document, console: Console) -> None:
     ]
     exposed = ", learning from who met what" if document["exposure"] else ""
     fixed = document["model"] in FIXED_ROUNDS
-    stopped = "as set" if fixed else "converged" if document["converged"] else "not converged: more with --max-iter"
+    short = (
+        "stopped above --tol, more rounds gain nothing"
+        if document["stalled"]
+        else "not converged: more with --max-iter"
+    )
+    stopped = "as set" if fixed else "converged" if document["converged"] else short
     how = f": {document['rounds']} rounds, {stopped} (gap {document['gap']:.1e}{reg}{rank}{chosen}{exposed})"
     facts(console, {
         "data": as_read(document),

@@ -26,6 +26,7 @@ from ..solving.smoothing import Tightening
 REG_FACTOR = 1.5  # times the scale of the bias's ridge, for implied comparisons; chosen on held-out training ratings
 # The ridge with which a loss shrinks scores as the ridge 1 does with the logistic loss. A hinge has half the margins.
 RIDGES = {"logistic": 1.0, "hinge": 4.0, "squared_hinge": 8.0}
+MOST_IMPLIED = 2**23  # comparisons that are written down, so that a logistic fit is in double precision
 
 
 class Global(FoldInModel):
@@ -58,7 +59,9 @@ class Global(FoldInModel):
         Newton steps at most.
     tol : float
         Stop once the Newton decrement, what a step has to gain, is at most this share of the objective. (A hinge, which
-        is smoothed, comes to 3e-5 at best.) A logistic fit of votes then goes on to the optimum in double precision.
+        is smoothed, comes to 3e-5 at best.) A logistic fit then goes on to the optimum in double precision, unless
+        ratings, rankings or clicks imply more than eight million comparisons. Other fits are in single precision, and
+        end where it gains no more: ``converged_`` is then False, and ``history_[-1]["gap"]`` is what was reached.
     n_threads : int, optional
         All cores by default; the result is the same with any number.
     seed : int
@@ -128,17 +131,18 @@ class Global(FoldInModel):
         store = comparisons.store
         balance = comparisons.source.balance if self.balance is None else self.balance
         scaled, self.user_rule_ = scales(store, user_power=0.0, item_power=power, balance=balance)
-        summed = _summed(comparisons, scaled) if votes and (self.reg is None or self.loss_ == "logistic") else None
+        exact = self.loss_ == "logistic" and (votes or len(comparisons) <= MOST_IMPLIED)
+        summed = _summed(comparisons, scaled) if exact or (votes and self.reg is None) else None
         if self.reg is not None:
             self.reg_ = float(self.reg)
-        elif summed is not None:
+        elif votes and summed is not None:
             likeliest = summed.likeliest_ridge(scaled.item_ridge.astype(np.float64))
             self.reg_ = allowed(RIDGES[self.loss_] * summed.unit * likeliest)
         else:
             _, scale = reg_scales(store, loss=self.loss_, scales=scaled, n_threads=n_threads)
             self.reg_ = float(REG_FACTOR * scale)
         self._set_data(comparisons)
-        if summed is not None and self.loss_ == "logistic":
+        if exact and summed is not None:
             self._set_factors(factor(store.n_users, 1), factor(store.n_items, 1), 0)
             self.U_[:, 0] = 1.0
             return run_rounds(self, self._newton(summed, scaled), began, tol=self.tol)
@@ -153,7 +157,7 @@ class Global(FoldInModel):
             gain = problem.item_step(cg_steps=50, cg_tol=0.01)
             return tightening.after_round(problem, len(self.history_) + 1, gain)
 
-        return run_rounds(self, step, began, tol=self.tol, stalled=lambda: self._stalled(tightening.steps))
+        return run_rounds(self, step, began, tol=self.tol, stalled=lambda: tightening.stalled(problem))
 
     def _loss_for(self, comparisons: Comparisons) -> str:
         return self.loss or ("squared_hinge" if comparisons.source.implied else "logistic")
@@ -173,13 +177,6 @@ class Global(FoldInModel):
             return {"objective": objective * summed.unit, "gap": gap}
 
         return step
-
-    def _stalled(self, first: int) -> bool:
-        """Return whether single precision allows no more: in three rounds neither objective nor gap got smaller."""
-        last = self.history_[first:][-4:]
-        return len(last) == 4 and all(
-            min(record[name] for record in last[1:]) >= last[0][name] for name in ("objective", "gap")
-        )
 
     # -- how sure it is -----------------------------------------------------------------------------------------
 
