@@ -96,12 +96,13 @@ class Ranking(BaseModel):
 class Different(BaseModel):
     item: Item
     difference: float = Field(description="how much more it is worth to you, in log-odds")
-    low: float
+    low: float = Field(description="with `high`: between which numbers the difference is, as sure as `interval` says")
     high: float
 
 
 class Differences(BaseModel):
     rows: list[Different]
+    interval: float
     answered: int
 
 
