@@ -37,8 +37,9 @@ FOR_PROGRAMS = (
     "probability of left, the information of an answer in bits, policy and chance (how, and how likely, the pair was "
     "chosen). 'list', after an answer: answered (how many), unseen, of (how many items), ranking (the first N: rank, "
     "item, score, the places best to worst, and top, the probability of being among the first 'top_of'), settled (the "
-    f"share of the first 'top' that is, and how many 'more' answers bring it to 'sure'; null: over {MOST}). 'error', "
-    "instead of a list: a sentence. 'end', the last line: a list, and all answers."
+    "share of the first 'top' that is, how many pairs are 'left' to ask, and how many 'more' answers bring the share to "
+    f"'sure'; null: over {MOST}, or more than are left). 'error', instead of a list: a sentence. 'end', the last line: a "
+    "list, and all answers."
 )
 
 
@@ -210,12 +211,17 @@ def _show_list(document: Document, console: Console, before: dict[Any, int]) -> 
     console.print(_in_a_sentence(**document["settled"]))
 
 
-def _in_a_sentence(top: int, share: float, sure: float, more: int | None) -> str:
+def _in_a_sentence(top: int, share: float, sure: float, more: int | None, left: int) -> str:
     what = {1: "your favourite", 2: "your top two", 3: "your top three"}[top]
     if share >= sure:
         return f"{what}: settled (about {share:.0%})"
-    away = "one more answer" if more == 1 else f"some {more} more answers"
-    away = f"more than {MOST} answers away" if more is None else away
+    if more is not None:
+        away = "one more answer" if more == 1 else f"some {more} more answers"
+    elif left >= MOST:
+        away = f"more than {MOST} answers away"
+    else:
+        pairs = {0: "no pair is left to ask", 1: "the one pair left may not settle it"}
+        away = pairs.get(left, f"the {left} pairs left may not settle it")
     return f"{what}: about {share:.0%} settled, {away}"
 
 
