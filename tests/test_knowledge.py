@@ -87,7 +87,8 @@ def test_differences_say_how_sure_they_are(known, monkeypatch):
         monkeypatch.setattr(panels, "INTERVAL", interval)
         told[interval] = panels.difference(known, known.belief(said), said, N)
         assert told[interval]["interval"] == interval
-        assert panels.difference(Knowledge(only_ids(range(N))), known.nothing, [], N) == {"rows": [], "interval": interval}
+        nothing = Knowledge(only_ids(range(N)))
+        assert panels.difference(nothing, nothing.nothing, [], N) == {"rows": [], "interval": interval}
         for row in told[interval]["rows"]:
             wide = (row["high"] - row["low"]) / 2
             assert row["high"] - row["difference"] == pytest.approx(wide) and abs(row["difference"]) > wide

@@ -37,9 +37,9 @@ FOR_PROGRAMS = (
     "probability of left, the information of an answer in bits, policy and chance (how, and how likely, the pair was "
     "chosen). 'list', after an answer: answered (how many), unseen, of (how many items), ranking (the first N: rank, "
     "item, score, the places best to worst, and top, the probability of being among the first 'top_of'), settled (the "
-    "share of the first 'top' that is, how many pairs are 'left' to ask, and how many 'more' answers bring the share to "
-    f"'sure'; null: over {MOST}, or more than are left). 'error', instead of a list: a sentence. 'end', the last line: a "
-    "list, and all answers."
+    "share of the first 'top' that is, how many pairs are 'left' to ask, and how many 'more' answers bring the share "
+    f"to 'sure'; null: over {MOST}, or more than are left). 'error', instead of a list: a sentence. 'end', the last "
+    "line: a list, and all answers."
 )
 
 
