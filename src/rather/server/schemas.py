@@ -50,7 +50,7 @@ class News(BaseModel):
 
 
 class Collecting(BaseModel):
-    answers: int
+    answers: int = Field(description="but for those that look like a script's, which a fit leaves out")
     needed: int = Field(description="answers before the first model, which takes enough people as well")
     people: int
     people_needed: int = Field(description="people who must have answered before the first model")
