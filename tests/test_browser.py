@@ -137,6 +137,20 @@ def test_the_meter_says_how_many_more(few, visit):
     assert me.page.inner_text("#sureness") == said
 
 
+def test_bars_of_differences_say_how_sure_they_are(few, visit):
+    me = visit(few).open().ready()
+    item = {"id": "tea", "title": "tea"}
+    told = {"rows": [{"item": item, "difference": 2.0, "low": 1.0, "high": 3.0}], "interval": 0.8}
+    said = me.page.evaluate(
+        """async told => {
+             const place = document.createElement('div');
+             (await import('/static/panels.js')).difference(place, told);
+             return place.textContent;
+           }""", told
+    )  # fmt: skip
+    assert "is 80\u00a0% sure to be" in said
+
+
 def test_how_much_is_collected(few, visit):
     me = visit(few).open().ready()
     alone = "until then a list goes by one’s own alone."

@@ -246,7 +246,10 @@ def _update(parser: Parser) -> None:
     )
     parser.add_argument("--out", "-o", metavar="MODEL", help="file to save to (MODEL itself, replaced once whole)")
     add_force(parser)
-    add_slim(parser)
+    parser.add_argument(
+        "--slim", action=argparse.BooleanOptionalAction,
+        help="leave everybody's answers out of the file, or keep them in it (as MODEL does)",
+    )  # fmt: skip
     _add_settings(parser)
     parser.add_argument("--threads", dest="n_threads", type=int, metavar="N", help="(as the model was fitted)")
     add_features(parser)

@@ -20,7 +20,7 @@ class Table:
     ----------
     about : dict
         The choices that the columns depend on, by name: "interval", "top" (of how many items), "k", "min_gap", and
-        "scale" of scores that are not those of ``model.score`` ("log-odds" or "interest").
+        "scale" of scores that are not those of ``model.score`` ("log-odds", "interest" or "cosine").
 
     Examples
     --------

@@ -97,7 +97,7 @@ class AltSVM(LowRank):
         Show a progress bar.
     callback : callable, optional
         Called after every round with (model, record); the record is the new entry of ``history_``. Returning True
-        stops the fit.
+        stops the fit. An estimator with a lambda here cannot be pickled before it is fitted.
     on_interrupt : {"keep", "raise"}
         What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
     checkpoint : path, optional

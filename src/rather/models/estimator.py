@@ -110,7 +110,8 @@ class Estimator(Stateful):
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds: of a fitted model everything but the callback, which a file leaves out as well.
 
-        An estimator that is not fitted keeps its callback, because a worker process calls it in ``fit``.
+        An estimator that is not fitted keeps its callback, because a worker process calls it in ``fit``. So one with a
+        callback that pickle refuses, such as a lambda, cannot be pickled before it is fitted.
         """
         callback = {"callback": None} if self._is_fitted() and "callback" in self.__dict__ else {}
         return {**self.__dict__, **callback}
