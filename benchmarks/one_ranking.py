@@ -16,13 +16,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import bench
 import numpy as np
 import pyarrow.parquet as pq
 from scipy.special import expit
-from smoke import sized
 
 import rather
+from measuring import bench
+from measuring.smoke import sized
 
 EVALICA = find_spec("evalica") is not None
 SIZES = sized((10, 100, 1000, 10_000), smoke=(10, 40))

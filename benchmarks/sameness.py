@@ -10,7 +10,6 @@ installed with it. Both builds answer sameness_answers.py in processes of their 
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -21,9 +20,9 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import bench
 import numpy as np
-import smoke
+
+from measuring import bench, smoke
 
 ROOT = Path(__file__).parents[1]
 CHILD = Path(__file__).with_name("sameness_answers.py")
@@ -37,13 +36,12 @@ class Build(NamedTuple):
     path: Path
 
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "PYTHONPATH": str(self.path), "OPENBLAS_NUM_THREADS": "1"}
+        places = os.pathsep.join([str(self.path), *site_packages(), str(CHILD.parent)])
+        return {**os.environ, "PYTHONPATH": places, "OPENBLAS_NUM_THREADS": "1"}
 
     def command(self, *arguments: str) -> list[str]:
         # -S: without the .pth file of an editable install, which would import the work tree in both processes.
-        paths = [*site_packages(), str(CHILD.parent)]
-        lines = f"import sys; sys.path += {paths!r}; import {CHILD.stem}; {CHILD.stem}.main(sys.argv[1:])"
-        return [sys.executable, "-S", "-c", lines, *arguments]
+        return [sys.executable, "-S", "-c", f"import sys, {CHILD.stem}; {CHILD.stem}.main(sys.argv[1:])", *arguments]
 
 
 def site_packages() -> list[str]:
@@ -62,9 +60,10 @@ def overlay(tree: Path, cores: list[Path], folder: Path) -> Path:
 
 
 def here(folder: Path) -> Build:
-    found = importlib.util.find_spec("rather._core_baseline")
-    assert found is not None and found.origin is not None
-    cores = sorted(Path(found.origin).parent.glob("_core_*.so"))
+    """Put the work tree together with the cores that are installed, whatever their instruction sets."""
+    import rather.native
+
+    cores = sorted(Path(rather.native.core.__file__).parent.glob("_core_*.so"))
     return Build("work tree", ROOT, overlay(ROOT, cores, folder / "here"))
 
 
@@ -195,9 +194,8 @@ def counts(build: Build) -> dict[str, Any]:
         [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "SLF001", "--output-format", "json",
          str(build.tree / "src")], capture_output=True, text=True,
     )  # fmt: skip
-    lines = f"import sys; sys.path += {site_packages()!r}\n{NAMES}"
     found = subprocess.run(
-        [sys.executable, "-S", "-c", lines], env=build.environment(), capture_output=True, text=True, check=True
+        [sys.executable, "-S", "-c", NAMES], env=build.environment(), capture_output=True, text=True, check=True
     )
     classes, names, private = json.loads(found.stdout)
     return {
