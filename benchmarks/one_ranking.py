@@ -18,13 +18,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import bench
 import numpy as np
 import pyarrow.parquet as pq
 from scipy.special import expit
-from smoke import sized
 
 import rather
+from measuring import bench
+from measuring.smoke import sized
 from rather.solving.bradley_terry import MOST_STEPS, SETTLED, BradleyTerry
 
 EVALICA = find_spec("evalica") is not None

@@ -372,9 +372,9 @@ def test_no_more_answers_are_told_than_pairs_are_left(path):
     """Pairs with an item that is not known are never asked, nor are those of other items than the candidates."""
     candidates = [f"item {n}" for n in range(5)]
     got = lines(path, ["unseen left", *["1"] * 6], "--candidates", *candidates, "--top", 12)
-    lists = [line["settled"] for line in got if line["event"] in ("list", "end")]
-    assert [settled["left"] for settled in lists] == [6, 5, 4, 3, 2, 1, 0]
-    assert all(settled["more"] is None or settled["more"] <= settled["left"] for settled in lists)
+    lists = [line["top_certainty"] for line in got if line["event"] in ("list", "end")]
+    assert [known["left"] for known in lists] == [6, 5, 4, 3, 2, 1, 0]
+    assert all(known["more_answers"] is None or known["more_answers"] <= known["left"] for known in lists)
     assert got[-1]["ended"].startswith("there is no pair left to ask")
     out = told(path, ["unseen left"], "--candidates", *candidates)
     assert "settled, the 6 pairs left may not settle it" in out and "more than 100" not in out
