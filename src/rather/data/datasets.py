@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, one_of
-from . import frames
+from . import tables
 from .table_files import read_file, write_table
 
 MOVIELENS = "https://files.grouplens.org/datasets/movielens"
@@ -122,7 +122,7 @@ def load(name: str, file: str | None = None) -> Any:
     except FileError:
         if file is not None or not published(name):
             raise
-    return frames.make(_read_published(name), "pyarrow")
+    return tables.make(_read_published(name), "pyarrow")
 
 
 # -- fetching ---------------------------------------------------------------------------------------------------------
