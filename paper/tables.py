@@ -20,7 +20,7 @@ from common import Row
 from measuring import Cell
 
 import rather
-from rather.data import datasets
+from rather import datasets
 
 TITLES = {
     "ml-100k": "MovieLens 100K",

@@ -4,7 +4,7 @@ Many users, each saying "I would rather have j than k" a few times; out comes a 
 learned together through a low-rank model.
 """
 
-from . import plot
+from . import datasets, plot
 from .asking import Question, TopCertainty, next_question, questionnaire, top_certainty
 from .data.comparisons import Comparisons
 from .data.needed import answers_needed
@@ -77,6 +77,7 @@ __all__ = [
     "UnknownUserWarning",
     "World",
     "answers_needed",
+    "datasets",
     "load",
     "ndcg",
     "next_question",
