@@ -12,7 +12,7 @@ from .data.simulate import World, simulate
 from .data.splits import Split, split_clicks, split_ratings, split_time
 from .data.tables import Table
 from .errors import FileError, InputError, NotFittedError
-from .estimators import ESTIMATORS, load
+from .estimators import ESTIMATORS, default_estimator, fit, load
 from .judging.mean import Mean
 from .judging.metrics import ndcg, pairwise_accuracy, precision
 from .judging.scoring import HasScores
@@ -78,6 +78,8 @@ __all__ = [
     "World",
     "answers_needed",
     "datasets",
+    "default_estimator",
+    "fit",
     "load",
     "ndcg",
     "next_question",

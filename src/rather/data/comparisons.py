@@ -268,6 +268,11 @@ class Comparisons(WithFeatures):
         return self.source.store
 
     @property
+    def anonymous(self) -> bool:
+        """Whether nobody is named: all comparisons are those of one user called "everyone", as ``user=None`` reads."""
+        return self.n_users == 1 and self.users[0] == vote_readers.EVERYONE
+
+    @property
     def ratings(self) -> Ratings | None:
         return self.source.ratings
 
