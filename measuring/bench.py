@@ -62,7 +62,7 @@ def ratings(name: str) -> Any:
 def table(name: str, file: str | None = None) -> Any:
     """A file of a data set, its main one by default."""
     import rather
-    from rather.data import datasets
+    from rather import datasets
 
     try:
         return datasets.load(name, file)

@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 import rather
-from rather.data import datasets
+from rather import datasets
 
 from . import common, experiment, smoke
 from .common import Row

@@ -12,8 +12,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 import rather  # noqa: E402
 from browsing import CHROMIUM, PHONE, Visit, axe_script, chromium, served  # noqa: E402
-from rather.cli.film_club import FILMS  # noqa: E402
 from rather.data import table_files  # noqa: E402
+from rather.datasets.films import FILMS  # noqa: E402
 from rather.server.marks import FAST  # noqa: E402
 from shell import document  # noqa: E402
 

@@ -15,10 +15,11 @@ from rather import AltSVM, Comparisons, native
 from rather.cli import doctor
 from rather.cli.grammar import grammar
 from rather.cli.inputs import FORMATS
-from rather.data import datasets, table_files
+from rather.data import table_files
 from rather.data.clicks import AgainstUnseen
 from rather.data.source import Source
 from rather.data.table_files import read_file
+from rather.datasets import named as datasets
 from rather.models import tuning
 from rather.rivals import paper_altsvm
 from shell import document, run

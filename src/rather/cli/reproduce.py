@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data import datasets
+from .. import datasets
 from ..errors import FileError, InputError, one_of
 from .answer import Document, facts
 

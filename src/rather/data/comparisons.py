@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..errors import InputError, number, one_of
 from ..native import core
-from . import frames, readers, vote_readers
+from . import frames, readers, tables, vote_readers
 from .clicks import ClickRule
 from .ids import Ids, Vocabulary, read_only
 from .ratings import LargestGaps
@@ -84,7 +84,7 @@ class Comparisons(WithFeatures):
 
         Parameters
         ----------
-        frame : pandas, polars or pyarrow table, or dict of columns
+        frame : pandas, polars or pyarrow table, rather.Table, or dict of columns
         user, winner, loser : str
             Names of the columns with the ids. ``user=None``: nobody is named, and all votes are those of one user
             called "everyone", which gives one ranking.
@@ -163,7 +163,7 @@ class Comparisons(WithFeatures):
 
         Parameters
         ----------
-        frame : pandas, polars or pyarrow table, or dict of columns
+        frame : pandas, polars or pyarrow table, rather.Table, or dict of columns
             One row per rating; a user rates an item at most once.
         keep : {"all", "largest-gap"}
             "all" non-tied pairs, which are never stored one by one; or "largest-gap": for a user with N ratings the N
@@ -213,7 +213,7 @@ class Comparisons(WithFeatures):
 
         Parameters
         ----------
-        frame : pandas, polars or pyarrow table, or dict of columns
+        frame : pandas, polars or pyarrow table, rather.Table, or dict of columns
             One row per click.
         per_user : int, optional
             The paper's way instead: that many comparisons for each user, of a clicked with an unclicked item, both
@@ -268,6 +268,11 @@ class Comparisons(WithFeatures):
         return self.source.store
 
     @property
+    def anonymous(self) -> bool:
+        """Whether nobody is named: all comparisons are those of one user called "everyone", as ``user=None`` reads."""
+        return self.n_users == 1 and self.users[0] == vote_readers.EVERYONE
+
+    @property
     def ratings(self) -> Ratings | None:
         return self.source.ratings
 
@@ -315,7 +320,7 @@ class Comparisons(WithFeatures):
         p, carried = self.source.rows()
         table = {"user": self.users[p.user], "winner": self.items[p.winner], "loser": self.items[p.loser], **carried}
         own = {self.names.get(role, role): column for role, column in table.items()}
-        return frames.make(own, kind or self.frame_kind)
+        return tables.make(own, kind or self.frame_kind)
 
     # -- parts --------------------------------------------------------------------------------------------------
 

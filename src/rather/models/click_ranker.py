@@ -8,6 +8,7 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, read_only
+from ..data.source import plural
 from ..errors import number
 from ..native import FloatArray, threads
 from ..solving.certificate import Certificate
@@ -109,6 +110,9 @@ class ClickRanker(ClickModel):
         self._typical_items = self._items.typical(self.seen_)
         self._parts = self._on_one_scale(comparisons.n_users)
         return True
+
+    def _facts(self) -> list[str]:
+        return [f"rank {self.low_rank_.rank_}", f"weights of {plural(len(self._items.inputs), 'clicked item')}"]
 
     def _on_one_scale(self, n_users: int) -> tuple[float, float]:
         """What makes the standard deviations of the two parts 1 and ``mix``, over some people."""

@@ -6,6 +6,7 @@ import copy
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from .files import save_model
 from .lists import best_of_all, best_scores
 from .parameters import allowed
 from .state import Stateful, of_one_moment
+from .summary import summary
 from .unknown import check_unknown, left_out
 
 REFIT = "items are learned from comparisons: fit again with some that involve it"
@@ -100,10 +102,18 @@ class Estimator(Stateful):
         return self
 
     def __repr__(self) -> str:
+        now = self._frozen()
+        if now._is_fitted():
+            with suppress(Exception):  # of a state that is not whole yet, or that a class elsewhere made otherwise
+                return summary(now)
         defaults = inspect.signature(type(self).__init__).parameters
         values = self.get_params().items()
         changed = (f"{k}={v!r}" for k, v in values if type(v) is not type(d := defaults[k].default) or v != d)
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    def _facts(self) -> list[str]:
+        """Return what the fit chose beside the rank and the regularisation, in words."""
+        return []
 
     # -- copies ---------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from ..data.source import Source
+from ..data.described import OFF
+from ..data.source import Source, plural
 from ..errors import InputError, number, one_of
 from ..native import LOSSES, threads
 from ..solving import reg as scale_of
@@ -23,6 +24,7 @@ from .certified import Certified, Posed
 from .features import known_of
 from .newcomers import FoldInModel
 from .parameters import allowed, check_bias, check_shape
+from .summary import unconverged
 
 
 class LowRank(Certified, FoldInModel):
@@ -37,6 +39,15 @@ class LowRank(Certified, FoldInModel):
     exposure: bool | None
     ties: str
     bias_reg_: float
+
+    def _facts(self) -> list[str]:
+        exposure = ["with exposure (which items users met)"] if self.prior_ is not None else []
+        trust = ["users weighted by trust"] if self.trust_ is not None else []
+        features = []
+        for role, learned in self._learned().items():
+            used = sum(strength != OFF for strength in learned.strengths)
+            features.append(f"{used} of {plural(len(learned.strengths), 'block')} of {role} features used")
+        return [*exposure, *trust, *features, *unconverged(self)]
 
     def _scales(self, source: Source) -> tuple[Scales, UserRule]:
         balance = source.balance if self.balance is None else self.balance

@@ -16,6 +16,7 @@ from ..models.calibration import Calibration
 from ..models.newcomers import FoldInModel
 from ..models.parameters import allowed, check_fit_params, check_shape
 from ..models.rounds import run_rounds
+from ..models.summary import unconverged
 from ..native import LOSSES, factor, threads
 from ..solving.bradley_terry import MOST_STEPS, SETTLED, BradleyTerry
 from ..solving.problem import Problem
@@ -158,6 +159,10 @@ class Global(FoldInModel):
             return tightening.after_round(problem, len(self.history_) + 1, gain)
 
         return run_rounds(self, step, began, tol=self.tol, stalled=lambda: tightening.stalled(problem))
+
+    def _facts(self) -> list[str]:
+        likeliest = self._fitted_with.get("reg") is None and self._fitted_to is not None and not self._fitted_to.implied
+        return [*(["chosen by marginal likelihood"] if likeliest else []), *unconverged(self)]
 
     def _loss_for(self, comparisons: Comparisons) -> str:
         return self.loss or ("squared_hinge" if comparisons.source.implied else "logistic")
