@@ -60,10 +60,9 @@ class Sure(Swayed):
             Between 0 and 1, such as 0.9: tell also between which places an item is with that probability (``best`` and
             ``worst``: the range of whole places that comes nearest to it), how probable it is to be among the first
             ``top``, and its ``group``: items of a group cannot be told apart from its first one. Items are then in the
-            order of their expected worth, and ``score`` is that worth in log-odds (docs/mathematics.md,
-            "What is known of a person"). It differs from :meth:`score` for users with few answers and for items that few met. The
+            order of their expected worth, and ``score`` is that worth in log-odds (docs/mathematics.md, "What is known
+            of a person"). It differs from :meth:`score` for users with few answers and for items that few met. The
             intervals of everybody's ranking count users: answers of one user are correlated.
-        top : int, optional
             10 by default, of fewer than twenty items 3. The table's ``about`` holds it.
 
         The first call with an interval learns how sure to be from answers put aside, which takes about as long as a few
