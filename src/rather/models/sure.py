@@ -63,6 +63,7 @@ class Sure(Swayed):
             order of their expected worth, and ``score`` is that worth in log-odds (docs/mathematics.md, "What is known
             of a person"). It differs from :meth:`score` for users with few answers and for items that few met. The
             intervals of everybody's ranking count users: answers of one user are correlated.
+        top : int, optional
             10 by default, of fewer than twenty items 3. The table's ``about`` holds it.
 
         The first call with an interval learns how sure to be from answers put aside, which takes about as long as a few
