@@ -60,9 +60,10 @@ class Sure(Swayed):
             Between 0 and 1, such as 0.9: tell also between which places an item is with that probability (``best`` and
             ``worst``: the range of whole places that comes nearest to it), how probable it is to be among the first
             ``top``, and its ``group``: items of a group cannot be told apart from its first one. Items are then in the
-            order of what they are expected to be worth, and ``score`` is that in log-odds (docs/mathematics.md, "What is known of a person"): who has said little, and
-            items that few met, differ from :meth:`score`. Everybody's intervals are about who happened to answer:
-            those of one person's answers are one answer's worth of chance, not many.
+            order of what they are expected to be worth, and ``score`` is that in log-odds (docs/mathematics.md, "What
+            is known of a person"): who has said little, and items that few met, differ from :meth:`score`. Everybody's
+            intervals are about who happened to answer: those of one person's answers are one answer's worth of chance,
+            not many.
         top : int, optional
             10 by default, of fewer than twenty items 3. The table's ``about`` holds it.
 
