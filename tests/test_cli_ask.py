@@ -426,9 +426,9 @@ def test_a_model_that_does_not_know(votes, tmp_path):
 
 
 def test_models_of_every_kind_can_be_asked(files, tmp_path):
-    """Ratings, menus, rankings and clicks: what fit saves can be asked."""
+    """Ratings, menus, rankings and clicks: what AltSVM makes of them can be asked."""
     for name in ("arena", "menus", "ratings", "rankings", "clicks"):
-        document("fit", files[name], "--out", tmp_path / name, "--rank", 2, "--max-iter", 5)
+        document("fit", files[name], "--out", tmp_path / name, "--model", "AltSVM", "--rank", 2, "--max-iter", 5)
         assert events(tmp_path / name, ["1"])[-1]["answered"] == 1
 
 

@@ -79,7 +79,7 @@ def test_clicks_are_drawn_as_before(options, tmp_path):
     """How clicks were drawn against is in the file, and need not be said again."""
     rng = np.random.default_rng(0)
     write_table(tmp_path / "old.csv", {"user": np.repeat(np.arange(9), 3), "item": rng.integers(12, size=27)})
-    path = fitted(tmp_path / "old.csv", tmp_path / "m", *options)
+    path = fitted(tmp_path / "old.csv", tmp_path / "m", "--model", "AltSVM", *options)
     write_table(tmp_path / "new.csv", {"user": [3], "item": [99]})
     assert document("update", path, tmp_path / "new.csv")["new_items"] == 1
     if options:
@@ -99,7 +99,7 @@ def test_mistakes(parts, tmp_path):
         ((able, new, "--old", old), "leave --old out"),
         ((plain, new, "--old", old, "--unseen", 3), "--unseen does not go with votes"),
         ((plain, old, "--old", new), "--old is not what the model was fitted to"),
-        ((single, new), "BPR cannot be updated; fit it again, to all of the data"),
+        ((single, new), "BPR cannot be updated; fit it again, to all of the data (AltSVM can be updated)"),
         ((able, tmp_path / "stars.csv"), "ratings cannot be joined to votes"),
         ((able, able), "must be different files"),
         ((able, new, "--out", old), "is there already and is not a model"),

@@ -107,8 +107,16 @@ def default_estimator(
 
     Parameters
     ----------
-    comparisons, item_features, user_features, n_threads, seed, verbose
-        As in :func:`fit`.
+    comparisons : Comparisons
+        What users prefer to what.
+    item_features, user_features : table, optional
+        Tables that :func:`fit` would be given; only their presence matters here.
+    n_threads : int, optional
+        Number of threads. Default: as many as the process may use.
+    seed : int, default 0
+        Seed of all random draws.
+    verbose : bool, default False
+        Whether fitting shows a progress bar.
 
     Returns
     -------

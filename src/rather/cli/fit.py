@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..estimators import ESTIMATORS
+from ..estimators import ESTIMATORS, suited
+from ..models.altsvm import AltSVM
 from .answer import Document, facts
 from .features import files_of, learned, read_features, told
 from .inputs import as_read, read_source
@@ -27,6 +28,7 @@ PARTIAL = ".partial"  # added to the name of a model that is there already, unti
 SETTINGS = ("keep", "per_user", "unseen")
 FIXED_ROUNDS = ("BPR", "RobiRank")  # whose objective is sampled: they stop at --max-iter
 LUCK = math.log(2)
+ANOTHER = "--model picks another"
 PARAMETERS = (
     "rank", "reg", "lam", "loss", "bias", "exposure", "ties", "trust", "solver", "max_iter", "tol", "n_threads",
     "seed", "checkpoint",
@@ -51,8 +53,9 @@ def fit(options: argparse.Namespace) -> Answer:
     if source.format.settings and options.seed is not None:
         settings["seed"] = options.seed
     verbose = sys.stderr.isatty() and not (options.json or options.quiet)
-    model = _estimator(options, verbose)
     comparisons, features = source.comparisons(**settings), read_features(options, source.columns)
+    kind, why = suited(comparisons, bool(features)) if options.model is None else (ESTIMATORS[options.model], None)
+    model = _estimator(kind, why, options, verbose)
     if verbose:
         print(f"{as_read(source.about)}\n{comparisons}", file=sys.stderr)
     seconds: dict[str, float] = {}
@@ -91,7 +94,7 @@ def fit(options: argparse.Namespace) -> Answer:
     return source.about | {
         "users": comparisons.n_users, "items": comparisons.n_items, "comparisons": len(comparisons),
         "counted": comparisons.source.counted(), "parts": comparisons.part_sizes(),
-        "model": options.model, "reg": getattr(model, "reg_", None), "rounds": len(history),
+        "model": kind.__name__, "model_chosen": why, "reg": getattr(model, "reg_", None), "rounds": len(history),
         "converged": model.converged_ if history else True, "gap": history[-1]["gap"] if history else 0.0,
         "stalled": bool(history) and not model.converged_ and len(history) < model.max_iter,
         "rank": getattr(model, "rank_", None), "chosen": _chosen(model),
@@ -101,13 +104,18 @@ def fit(options: argparse.Namespace) -> Answer:
     }, _show  # fmt: skip
 
 
-def _estimator(options: argparse.Namespace, verbose: bool) -> Any:
-    """The estimator with the parameters that were given; one that it does not have is refused."""
+def _estimator(kind: type[Any], why: str | None, options: argparse.Namespace, verbose: bool) -> Any:
+    """Return the estimator with the given parameters; one that it does not have is refused.
+
+    ``why`` is the reason for the estimator where the data chose it.
+    """
     given = {name: getattr(options, name) for name in PARAMETERS if getattr(options, name) is not None}
-    kind = ESTIMATORS[options.model]
     for name in (name for name in PARAMETERS if name in given and name not in kind._param_names()):
         option = {"bias": "no-bias", "n_threads": "threads"}.get(name, name.replace("_", "-"))
-        raise InputError(f"{options.model} has no --{option}; leave it out")
+        if why is None:
+            raise InputError(f"{kind.__name__} has no --{option}; leave it out")
+        another = "" if kind is AltSVM else ", or give --model AltSVM"
+        raise InputError(f"{kind.__name__}, chosen {why}, has no --{option}; leave it out{another}")
     return kind(**given, **({"verbose": verbose} if "verbose" in kind._param_names() else {}))
 
 
@@ -167,6 +175,7 @@ def _show(document: Document, console: Console) -> None:
         **({} if document["held_out"] is None else {"held out": _foretold(**document["held_out"])}),
         **told(document["features"]),
         **({"effects": effects} if (effects := _swayed(document["effects"])) else {}),
+        **({"model": f"{document['model']}, chosen {why}; {ANOTHER}"} if (why := document["model_chosen"]) else {}),
         "fit": f"{document['model']} in {document['seconds']['fit']:.2f} seconds{how if document['rounds'] else ''}",
         **show_saved(document, "fit"),
     })  # fmt: skip

@@ -184,10 +184,9 @@ def _fit(parser: Parser) -> None:
     model = parser.add_argument_group("model", "an option that a model does not have is refused; defaults are AltSVM's")
     model.add_argument(
         "--model",
-        default="AltSVM",
         choices=tuple(ESTIMATORS),
-        help="(AltSVM); ItemMean, Differences, CofiRank, LCR need ratings, ClickRanker, RobiRank, Popularity, RP3beta, "
-        "EASE clicks",
+        help="(ClickRanker for clicks, Global where nobody is named, else AltSVM); ItemMean, Differences, CofiRank, "
+        "LCR need ratings, ClickRanker, RobiRank, Popularity, RP3beta, EASE clicks",
     )
     model.add_argument(
         "--rank",

@@ -167,7 +167,9 @@ class Estimator(Stateful):
 
     def update(self, comparisons: Any, old: Any = None, item_features: Any = None, user_features: Any = None) -> Any:
         """Take in newer comparisons; see :meth:`AltSVM.update`, which can."""
-        raise InputError(f"{type(self).__name__} cannot be updated; fit it again, to old.extended(new)")
+        raise InputError(
+            f"{type(self).__name__} cannot be updated; fit it again, to old.extended(new) (AltSVM can be updated)"
+        )
 
     def _built_apart(self, what: str, build: Callable[[Any], bool]) -> Any:
         """Let a state be built on an unfitted copy, put it in place, and return the model.
