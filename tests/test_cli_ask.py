@@ -264,7 +264,7 @@ def test_what_is_known_of_people(tmp_path):
         (("--explore", 2), "--explore is 2.0"),
         (("--seed", -1), "--seed is -1"),
         (("--candidates", "item 1", "item 99"), "'item 99' was not in the training data"),
-        (("--feature", "age=30"), "the model was fitted without --user-features"),
+        (("--feature", "age=30"), "the model was fitted without features of users"),
         (("--titles", "-"), "standard input is for the answers"),
         (("--out", "answers.txt"), "must end in .csv or .parquet"),
     ],

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from ..estimators import ESTIMATORS, suited
 from ..models.altsvm import AltSVM
+from ..models.parameters import declared
 from .answer import Document, facts
 from .features import files_of, learned, read_features, told
 from .inputs import as_read, read_source
 from .kept import kept_file, read_votes
 from .outputs import check_different, check_model, saved, show_saved, timed
-from .wording import unconnected
+from .parameters import options as parameters
+from .remedies import option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,10 +31,6 @@ SETTINGS = ("keep", "per_user", "unseen")
 FIXED_ROUNDS = ("BPR", "RobiRank")  # whose objective is sampled: they stop at --max-iter
 LUCK = math.log(2)
 ANOTHER = "--model picks another"
-PARAMETERS = (
-    "rank", "reg", "lam", "loss", "bias", "exposure", "ties", "trust", "solver", "max_iter", "tol", "n_threads",
-    "seed", "checkpoint",
-)  # fmt: skip
 
 
 def fit(options: argparse.Namespace) -> Answer:
@@ -109,14 +107,16 @@ def _estimator(kind: type[Any], why: str | None, options: argparse.Namespace, ve
 
     ``why`` is the reason for the estimator where the data chose it.
     """
-    given = {name: getattr(options, name) for name in PARAMETERS if getattr(options, name) is not None}
-    for name in (name for name in PARAMETERS if name in given and name not in kind._param_names()):
-        option = {"bias": "no-bias", "n_threads": "threads"}.get(name, name.replace("_", "-"))
+    given = {name: getattr(options, name) for name in parameters() if getattr(options, name) is not None}
+    names = declared(type(kind().params))
+    for name in given.keys() - names.keys():
         if why is None:
-            raise InputError(f"{kind.__name__} has no --{option}; leave it out")
+            raise InputError(f"{kind.__name__} has no {option(name)}; leave it out")
         another = "" if kind is AltSVM else ", or give --model AltSVM"
-        raise InputError(f"{kind.__name__}, chosen {why}, has no --{option}; leave it out{another}")
-    return kind(**given, **({"verbose": verbose} if "verbose" in kind._param_names() else {}))
+        raise InputError(f"{kind.__name__}, chosen {why}, has no {option(name)}; leave it out{another}")
+    estimator = kind(**given, **({"verbose": verbose} if "verbose" in names else {}))
+    estimator.params.check()
+    return estimator
 
 
 def _chosen(model: Any) -> list[str]:
@@ -137,6 +137,16 @@ def _held_out(model: Any) -> dict[str, float] | None:
     """How well what was put aside was foretold, where something was."""
     found = model._slope.found
     return None if found is None else {"accuracy": found.accuracy, "log_loss": found.log_loss}
+
+
+def _unconnected(sizes: list[int]) -> str:
+    """Return what is to be known of parts of these sizes that no comparison connects; nothing of a single one."""
+    if len(sizes) < 2:
+        return ""
+    return (
+        f"{len(sizes):,} parts, the largest of {max(sizes):,} items. Items of different parts were never compared: "
+        "their relative places rest on the model alone."
+    )
 
 
 def _foretold(accuracy: float, log_loss: float) -> str:
@@ -169,7 +179,7 @@ def _show(document: Document, console: Console) -> None:
     facts(console, {
         "data": as_read(document),
         "comparisons": size,
-        **({"parts": parted} if (parted := unconnected(document["parts"])) else {}),
+        **({"parts": parted} if (parted := _unconnected(document["parts"])) else {}),
         **({"left out": f"{document['marked']:,} votes that look like a script's"} if document.get("marked") else {}),
         **({} if document["resumed"] is None else {"resumed": f"from {document['resumed']}, not from the start"}),
         **({} if document["held_out"] is None else {"held out": _foretold(**document["held_out"])}),

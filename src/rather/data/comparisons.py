@@ -230,7 +230,7 @@ class Comparisons(WithFeatures):
             if value is not None:
                 number(name, value, at_least=1, at_most=2**31 - 1, integer=True)
         if per_user is not None and unseen is not None:
-            raise InputError("per_user and unseen are two ways to draw from clicks; give one of them")
+            raise InputError("per_user and unseen are two ways to draw from clicks; give one of them", "per_user")
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
         read = readers.clicks(frame, user, item, ClickRule(per_user, unseen, seed), alone=not allow_empty)
         return cls._read(frame, read, user=user, item=item)

@@ -126,7 +126,7 @@ def make(table: Mapping[str, Any], kind: str) -> Any:
     try:
         return module.table(plain) if kind == "pyarrow" else module.DataFrame(plain)
     except (OverflowError, TypeError, ValueError) as e:
-        raise InputError(f"{kind} cannot hold these ids ({type(e).__name__}); ask for a 'dict' instead") from e
+        raise InputError(f"{kind} cannot hold these ids ({type(e).__name__})", remedy="other frame") from e
 
 
 def _plain(column: Any) -> Any:

@@ -7,6 +7,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from .calibration import Calibration, Slope, by_twins
 from .exclusions import Rows, exclusions, is_in, select
 from .files import save_model
 from .lists import best_of_all, best_scores
-from .parameters import allowed
+from .parameters import Params, allowed
 from .state import Stateful, of_one_moment
 from .summary import summary
 from .unknown import check_unknown, left_out
@@ -34,8 +35,7 @@ REFIT = "items are learned from comparisons: fit again with some that involve it
 EVERYONE: Any = object()
 BLOCK = 2**22  # scores at a time in lists
 
-# ``rank`` is a parameter of factor models and also what they do: model.rank(user) is the method.
-_ATTRIBUTE = {"rank": "_rank"}
+ABSENT = {"n_threads": None, "seed": 0, "ties": "half"}  # for estimators that have no such parameter
 
 
 class Estimator(Stateful):
@@ -44,7 +44,8 @@ class Estimator(Stateful):
     The contract is scikit-learn's, without the dependency: parameters in ``__init__``, ``get_params``, ``set_params``,
     fitted attributes that end in an underscore, and ``fit(X, y)``, ``predict`` and ``score`` on integer triples.
 
-    An estimator takes its parameters in ``__init__`` and does nothing there but ``self._store_params(locals())``. It
+    Parameters are read as attributes from ``params``, and setting one is ``set_params``. A class outside this package
+    may have an ordinary ``__init__`` instead, which stores each argument as the attribute of its name. An estimator
     says how it scores pairs of codes in ``score_codes``; lists, probabilities and metrics follow. One that can be saved
     says what a file must hold of it, in ``_tensors``, ``_about`` and ``_restore``. ``fit`` calls
     ``_set_data(comparisons)``.
@@ -58,8 +59,9 @@ class Estimator(Stateful):
     """
 
     UNKNOWN_USER = "fit again with some of their answers"
-    n_threads: int | None = None
-    seed: int = 0
+    params: Params
+    n_threads: int | None
+    seed: int
     whole_rows = False  # whether scores of some items take those of all
 
     _fitted_with: dict[str, Any]  # the parameters of the fit
@@ -80,26 +82,41 @@ class Estimator(Stateful):
 
     # -- parameters -----------------------------------------------------------------------------------------------
 
-    def _store_params(self, given: dict[str, Any]) -> None:
-        for name in self._param_names():
-            setattr(self, _ATTRIBUTE.get(name, name), given[name])
-
     @classmethod
     def _param_names(cls) -> list[str]:
         return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
 
+    @property
+    def _rank(self) -> Any:
+        return self.get_params()["rank"]  # model.rank is the method
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters given to ``__init__``."""
-        return {name: getattr(self, _ATTRIBUTE.get(name, name)) for name in self._param_names()}
+        """Return the parameters given to ``__init__``."""
+        held = self.__dict__.get("params", self)
+        return {name: getattr(held, name) for name in self._param_names()}
 
     def set_params(self, **params: Any) -> Any:
-        """Change parameters; an unknown name is an error."""
+        """Change parameters and return the estimator; an unknown name is an error."""
         names = self._param_names()
-        for name, value in params.items():
+        for name in params:
             if name not in names:
                 raise InputError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}")
-            setattr(self, _ATTRIBUTE.get(name, name), value)
+        if "params" in self.__dict__:
+            self.params = replace(self.params, **params)
+        else:
+            self.__dict__.update(params)
         return self
+
+    def __setattr__(self, name: str, value: object) -> None:
+        held = self.__dict__.get("params")
+        if held is not None and name in type(held).__dataclass_fields__:
+            name, value = "params", replace(held, **{name: value})
+        object.__setattr__(self, name, value)
+
+    def _check_params(self) -> None:
+        """Refuse parameters that are not what a fit takes."""
+        if "params" in self.__dict__:
+            self.params.check()
 
     def __repr__(self) -> str:
         now = self._frozen()
@@ -123,8 +140,10 @@ class Estimator(Stateful):
         An estimator that is not fitted keeps its callback, because a worker process calls it in ``fit``. So one with a
         callback that pickle refuses, such as a lambda, cannot be pickled before it is fitted.
         """
-        callback = {"callback": None} if self._is_fitted() and "callback" in self.__dict__ else {}
-        return {**self.__dict__, **callback}
+        params = self.__dict__.get("params")
+        if not self._is_fitted() or params is None or "callback" not in type(params).__dataclass_fields__:
+            return self.__dict__
+        return {**self.__dict__, "params": replace(params, callback=None)}
 
     def __copy__(self) -> Any:
         made = object.__new__(type(self))
@@ -148,6 +167,7 @@ class Estimator(Stateful):
         """
 
         def fitted(work: Estimator) -> bool:
+            work._check_params()
             work._fitted_with = {name: value for name, value in work.get_params().items() if name != "callback"}
             given = as_comparisons(comparisons, y)
             if item_features is not None or user_features is not None:
@@ -167,9 +187,7 @@ class Estimator(Stateful):
 
     def update(self, comparisons: Any, old: Any = None, item_features: Any = None, user_features: Any = None) -> Any:
         """Take in newer comparisons; see :meth:`AltSVM.update`, which can."""
-        raise InputError(
-            f"{type(self).__name__} cannot be updated; fit it again, to old.extended(new) (AltSVM can be updated)"
-        )
+        raise InputError(f"{type(self).__name__} cannot be updated", remedy="fit all")
 
     def _built_apart(self, what: str, build: Callable[[Any], bool]) -> Any:
         """Let a state be built on an unfitted copy, put it in place, and return the model.
@@ -323,7 +341,12 @@ class Estimator(Stateful):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(comparisons) first")
 
     def __getattr__(self, name: str) -> Any:
-        # Only reached when an attribute is missing: the attributes of a fit get the sentence, not a bare name.
+        # Only reached when an attribute is missing: parameters, and attributes of a fit, which get a sentence.
+        held = self.__dict__.get("params")
+        if held is not None and name in type(held).__dataclass_fields__:
+            return getattr(held, name)
+        if name in ABSENT:
+            return ABSENT[name]
         if name.endswith("_") and not name.startswith("_") and "user_vocabulary_" not in self.__dict__:
             raise NotFittedError(f"{type(self).__name__} has no {name!r} before fit(comparisons)")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -545,7 +568,7 @@ class Estimator(Stateful):
             return min(10, most)
         number("k", k, at_least=1, integer=True)
         if k > most:
-            raise InputError(f"k is {k}, but there are only {most} {what}; ask for at most {most}")
+            raise InputError(f"k is {k}, but there are only {most} {what}; ask for at most {most}", "k")
         return int(k)
 
     def _table(self, columns: dict[str, Any], **about: Any) -> Table:

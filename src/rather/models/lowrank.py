@@ -8,8 +8,8 @@ from typing import Any
 
 from ..data.described import OFF
 from ..data.source import Source, plural
-from ..errors import InputError, number, one_of
-from ..native import LOSSES, threads
+from ..errors import InputError
+from ..native import threads
 from ..solving import reg as scale_of
 from ..solving.described import priors
 from ..solving.effects import Around
@@ -23,7 +23,7 @@ from .additions import with_items
 from .certified import Certified, Posed
 from .features import known_of
 from .newcomers import FoldInModel
-from .parameters import allowed, check_bias, check_shape
+from .parameters import allowed
 from .summary import unconverged
 
 
@@ -141,13 +141,3 @@ class LowRank(Certified, FoldInModel):
     def _settled(self) -> dict[str, Any]:
         bias = allowed(self.bias_reg_) if self.bias is not False else False
         return {"reg": allowed(self.reg_), "bias": bias, "exposure": self.prior_ is not None}
-
-    def _check_problem(self) -> None:
-        one_of("loss", self.loss, LOSSES)
-        check_shape(self.item_power, self.balance)
-        number("user_power", self.user_power, at_least=0, at_most=2)
-        if self.exposure is not None and not isinstance(self.exposure, bool):
-            raise InputError(f"exposure is {self.exposure!r}; it must be True, False or None (where it says something)")
-        check_bias(self.bias)
-        one_of("ties", self.ties, ("model", "half"))
-        threads(self.n_threads)
