@@ -482,6 +482,13 @@ def test_newcomers_are_less_well_known_than_those_the_items_were_fitted_to():
     assert all(0.8 < np.mean(inside) < 0.98 for inside in held.values())
 
 
+def test_newcomers_to_ratings_differ_about_as_much_as_members():
+    """Their scales do not grow with what few levels say: an item of the highest level is above all on other levels."""
+    world = rather.simulate(60, 30, rank=2, per_user=15, levels=3, seed=0)
+    members, newcomers = AltSVM(rank=2, reg=3.0).fit(world.comparisons)._crowd().sureness
+    assert newcomers.taste < 3 * members.taste and newcomers.items < 10 * members.items and newcomers.own < 10
+
+
 @pytest.mark.parametrize("kind", [SGD, Global, AltSVM])
 @pytest.mark.parametrize("users", [[0] * 300, [0] * 280 + list(range(1, 21)), list(range(300))])
 def test_everybodys_intervals_are_finite_whoever_voted(kind, users):
