@@ -13,9 +13,10 @@ import numpy as np
 
 from ..data.comparisons import Comparisons, as_comparisons
 from ..data.embedded import Embedded
-from ..data.ids import as_ids
+from ..data.ids import Codes, as_ids
 from ..data.readers import checked_triples, signs
 from ..errors import InputError
+from .exclusions import is_in
 from .model import Model
 from .parameters import allowed
 
@@ -31,6 +32,13 @@ class Estimator(Model):
     """
 
     _fitted_with: dict[str, Any]  # the parameters of the fit
+    _estimator_type = "classifier"  # of triples; scikit-learn before 1.6 reads it
+
+    @property
+    def classes_(self) -> Any:
+        """What :meth:`predict` says of triples, in the order of the columns of :meth:`predict_proba`."""
+        self._require_fit()
+        return np.array([-1, 1])
 
     def _store_params(self, given: dict[str, Any]) -> None:
         for name in self._param_names():
@@ -81,18 +89,26 @@ class Estimator(Model):
 
     # -- fitting ------------------------------------------------------------------------------------------------
 
-    def fit(self, comparisons: Any, y: Any = None, item_features: Any = None, user_features: Any = None) -> Any:
+    def fit(
+        self,
+        comparisons: Any,
+        y: Any = None,
+        item_features: Any = None,
+        user_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
         """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1.
 
         ``item_features`` and ``user_features`` are tables of what is known of items and people, one row each: see
-        :meth:`Comparisons.with_features`. They are for :class:`AltSVM` and :class:`Convex`.
+        :meth:`Comparisons.with_features`. They are for :class:`AltSVM` and :class:`Convex`. ``sample_weight`` has the
+        weight of every row of X.
 
         A fit that is refused or fails leaves the model as it was. One that Ctrl-C ends keeps the rounds it has made.
         """
 
         def fitted(work: Estimator) -> bool:
             work._fitted_with = {name: value for name, value in work.get_params().items() if name != "callback"}
-            given = as_comparisons(comparisons, y)
+            given = as_comparisons(comparisons, y, sample_weight)
             if item_features is not None or user_features is not None:
                 work._check_features("features are")
                 given = given.with_features(item_features, user_features)
@@ -173,31 +189,51 @@ class Estimator(Model):
         """
         now = self._frozen()
         now._require_fit()
-        users, *items = (as_ids(column, "X") for column in checked_triples(X).T)
-        u, j, k = now.user_vocabulary_.codes(users), *map(now.item_vocabulary_.codes, items)
+        u, j, k = now._codes_of(X)
         return np.where(now.score_any(u, j) > now.score_any(u, k), 1, -1)
 
-    def score(self, users: Any, items: Any) -> Any:
+    def predict_proba(self, X: Any) -> Any:
+        """For integer triples X = (i, j, k): the probabilities of -1 and of +1, two columns, as ``classes_`` has them.
+
+        They are those of :meth:`probability`. Users and items that the fit did not see are taken as :meth:`predict`
+        does.
+        """
+        now = self._calibrated()
+        u, j, k = now._codes_of(X)
+        unmet = sum((item < 0) | ~is_in(now.seen_, u, item) for item in (j, k))
+        margin = now.score_any(u, j) - now.score_any(u, k)
+        p = now._slope.found.probability(margin, np.where(u < 0, 0, np.diff(now.seen_[0])[u]), unmet)
+        return np.column_stack((1 - p, p))
+
+    def _codes_of(self, X: Any) -> tuple[Codes, Codes, Codes]:
+        """The codes of integer triples; -1 for those that the fit did not see."""
+        users, *items = (as_ids(column, "X") for column in checked_triples(X).T)
+        j, k = map(self.item_vocabulary_.codes, items)
+        return self.user_vocabulary_.codes(users), j, k
+
+    def score(self, users: Any, items: Any, sample_weight: Any = None) -> Any:
         """Scores of pairs: ``users`` and ``items`` are ids or equally long lists of ids (one of them may be single).
 
         Given integer triples X and y = +-1, as scikit-learn gives them, it is the share of them that ``predict`` gets
-        right.
+        right, each counted by its ``sample_weight``.
         """
         if getattr(users, "shape", ())[1:] == (3,):
-            return float(np.mean(self.predict(users) == signs(items, len(users))))
+            return float(np.average(self.predict(users) == signs(items, len(users)), weights=sample_weight))
+        if sample_weight is not None:
+            raise InputError("sample_weight goes with integer triples X and y")
         return super().score(users, items)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._is_fitted()
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags  # which alone calls this
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # which alone calls this
 
         return Tags(
-            estimator_type=None,
+            estimator_type="classifier",
             target_tags=TargetTags(required=False),
             transformer_tags=None,
             regressor_tags=None,
-            classifier_tags=None,
+            classifier_tags=ClassifierTags(multi_class=False),
             input_tags=InputTags(),
         )
