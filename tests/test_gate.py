@@ -11,7 +11,7 @@ pytest.importorskip("fastapi", reason="what serving needs is not installed: pip 
 from rather.server import gate
 from rather.server.gate import HEADERS, Gate, Rates, neighbourhood
 from rather.server.ledger import visitors
-from serving_here import Here
+from serving_here import HANGS, Here
 
 ADMIN = "/api/export.csv", "/api/export.parquet", "/metrics"
 
@@ -391,7 +391,7 @@ def test_requests_that_nobody_waits_for_keep_no_place(tmp_path, monkeypatch):
                 await going
             assert around.here == 0
 
-    asyncio.run(asyncio.wait_for(tried(), 60))
+    asyncio.run(asyncio.wait_for(tried(), HANGS))
 
 
 # -- for whoever runs it ----------------------------------------------------------------------------------------------
