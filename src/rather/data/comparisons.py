@@ -140,13 +140,13 @@ class Comparisons(WithFeatures):
         return cls._read(frame, read, user=user)
 
     @classmethod
-    def from_triples(cls, X: Any, y: Any = None) -> Comparisons:
+    def from_triples(cls, X: Any, y: Any = None, weight: Any = None) -> Comparisons:
         """The paper's Omega and Y: integer triples (i, j, k), and y = +1 where i prefers j to k, -1 where k to j.
 
         Users and items are the integers from 0 to the largest that occurs; where most of these are unused, those that
-        occur.
+        occur. ``weight`` is what each row counts, 1 by default.
         """
-        return cls(*readers.triples(X, y))
+        return cls(*readers.triples(X, y, weight))
 
     @classmethod
     def from_ratings(
@@ -417,11 +417,13 @@ class Comparisons(WithFeatures):
         return self._known_in(Comparisons(self.users, self.items, source, self.frame_kind, self.names))
 
 
-def as_comparisons(X: Any, y: Any) -> Comparisons:
-    """What an estimator's fit is given: comparisons, or integer triples X = (i, j, k) with y = +-1."""
+def as_comparisons(X: Any, y: Any, weight: Any = None) -> Comparisons:
+    """What an estimator's fit is given: comparisons, or integer triples X = (i, j, k) with y = +-1 and weights."""
     if isinstance(X, Comparisons):
         if y is not None:
             raise InputError("y goes with integer triples X; comparisons already say who won")
+        if weight is not None:
+            raise InputError("sample_weight goes with integer triples X; comparisons already have weights")
         if not len(X):
             raise InputError("there is nothing to compare: these are to be joined to earlier ones (extended, update)")
         return X
@@ -430,4 +432,4 @@ def as_comparisons(X: Any, y: Any) -> Comparisons:
             f"fit was given a {type(X).__name__}; it takes Comparisons (see Comparisons.from_frame) "
             "or integer triples X with y = +-1"
         )
-    return Comparisons.from_triples(X, y)
+    return Comparisons.from_triples(X, y, weight)

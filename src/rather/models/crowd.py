@@ -40,7 +40,7 @@ RATING = 3.0  # answers: what a rating says, beside whether it is above another 
 NUMBERS = 400_000  # of one covariance of people's margins
 TRIES = 60
 FOLDS, ASKED, MOST_ASKED = 5, 0.3, 15  # people put aside: one in five; of the answers of each so many are asked
-ASKED_ITEMS = 0.2  # of the items that one person rated: about so many pairs hold one of them as are asked of votes
+ASKED_ITEMS = 0.4  # of the items that one person rated
 # log (k / slope, a / slope, w, c): where they are expected (but items no farther apart than USUAL, in log-odds, and
 # no less than a tenth of it), how far from it, and the first steps
 USUAL, LEAST_USUAL = 2.0, math.log(0.1)
@@ -310,27 +310,31 @@ def _people_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Compari
         rest = comparisons._with(source.of_users(~gone))
         if not len(people) or not len(rest):
             continue
-        pairs = source.said_by(people, MOST_TRIED + MOST_ASKED, rng)
+        most = math.ceil(MOST_ASKED / ASKED_ITEMS**2) if source.implied else MOST_TRIED + MOST_ASKED
+        pairs = source.said_by(people, most, rng)
         known = rest.store.item_count > 0
-        ask = _asked(pairs, source, rng)
-        told = Votes(source.n_users, source.n_items, pairs.take(~ask), source.implied, source.effects)
+        tell, ask = _told_and_asked(pairs, source, rng)
+        told = Votes(source.n_users, source.n_items, pairs.take(tell), source.implied, source.effects)
         asked = pairs.take(ask & known[pairs.winner] & known[pairs.loser] & ~is_tied(pairs))
         if len(asked.user):
             yield rest, told, asked
 
 
-def _asked(pairs: Pairs, source: Source, rng: np.random.Generator) -> Any:
-    """Return which answers of each person to ask: a share at random; with ratings, those about a share of the items.
+def _told_and_asked(pairs: Pairs, source: Source, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return which answers of each person to tell, and which to ask: a share at random.
 
-    Pairs of one person's ratings follow from each other, where what is told connects both items.
+    Pairs of one person's ratings follow from each other, so items are told of or asked about, never both. A pair of one
+    of each is left out: an item on the highest level is above every item on another level. Such pairs are next to
+    certain where one item was told of, and scales that are fitted to them grow without bound.
     """
     if source.implied:
         rows = [pairs.user * np.int64(source.n_items) + item for item in (pairs.winner, pairs.loser)]
         _, number = np.unique(np.concatenate(rows), return_inverse=True)
         winner, loser = np.split(rng.random(len(number))[number] < ASKED_ITEMS, 2)
-        return winner | loser
+        return ~(winner | loser), winner & loser
     place, size = random_places(pairs.user, source.n_users, rng)
-    return place < np.clip(np.round(ASKED * size), 1, MOST_ASKED)[pairs.user]
+    ask = place < np.clip(np.round(ASKED * size), 1, MOST_ASKED)[pairs.user]
+    return ~ask, ask
 
 
 def _trials(model: Any, aside: Iterable[tuple[Comparisons, Source, Pairs]]) -> list[_Trial]:

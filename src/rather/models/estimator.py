@@ -65,6 +65,7 @@ class Estimator(Stateful):
     whole_rows = False  # whether scores of some items take those of all
 
     _fitted_with: dict[str, Any]  # the parameters of the fit
+    _estimator_type = "classifier"  # of triples; scikit-learn before 1.6 reads it
     user_vocabulary_: Vocabulary
     item_vocabulary_: Vocabulary
     frame_kind_: str
@@ -157,11 +158,19 @@ class Estimator(Stateful):
 
     # -- fitting ------------------------------------------------------------------------------------------------
 
-    def fit(self, comparisons: Any, y: Any = None, item_features: Any = None, user_features: Any = None) -> Any:
+    def fit(
+        self,
+        comparisons: Any,
+        y: Any = None,
+        item_features: Any = None,
+        user_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
         """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1.
 
         ``item_features`` and ``user_features`` are tables of what is known of items and people, one row each: see
-        :meth:`Comparisons.with_features`. They are for :class:`AltSVM` and :class:`Convex`.
+        :meth:`Comparisons.with_features`. They are for :class:`AltSVM` and :class:`Convex`. ``sample_weight`` has the
+        weight of every row of X.
 
         A fit that is refused or fails leaves the model as it was. One that Ctrl-C ends keeps the rounds it has made.
         """
@@ -169,7 +178,7 @@ class Estimator(Stateful):
         def fitted(work: Estimator) -> bool:
             work._check_params()
             work._fitted_with = {name: value for name, value in work.get_params().items() if name != "callback"}
-            given = as_comparisons(comparisons, y)
+            given = as_comparisons(comparisons, y, sample_weight)
             if item_features is not None or user_features is not None:
                 work._check_features("features are")
                 given = given.with_features(item_features, user_features)
@@ -250,24 +259,48 @@ class Estimator(Stateful):
         """
         now = self._frozen()
         now._require_fit()
-        users, *items = (as_ids(column, "X") for column in checked_triples(X).T)
-        u, j, k = now.user_vocabulary_.codes(users), *map(now.item_vocabulary_.codes, items)
+        u, j, k = now._codes_of(X)
         return np.where(now.score_any(u, j) > now.score_any(u, k), 1, -1)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._is_fitted()
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags  # which alone calls this
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # which alone calls this
 
         return Tags(
-            estimator_type=None,
+            estimator_type="classifier",
             target_tags=TargetTags(required=False),
             transformer_tags=None,
             regressor_tags=None,
-            classifier_tags=None,
+            classifier_tags=ClassifierTags(multi_class=False),
             input_tags=InputTags(),
         )
+
+    @property
+    def classes_(self) -> Any:
+        """The values of :meth:`predict`, in the order of the columns of :meth:`predict_proba`."""
+        self._require_fit()
+        return np.array([-1, 1])
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of -1 and of +1 for integer triples X = (i, j, k), in two columns.
+
+        They are those of :meth:`probability`. Users and items that are not in the model are taken as :meth:`predict`
+        takes them.
+        """
+        now = self._calibrated()
+        u, j, k = now._codes_of(X)
+        unmet = sum((item < 0) | ~is_in(now.seen_, u, item) for item in (j, k))
+        margin = now.score_any(u, j) - now.score_any(u, k)
+        p = now._slope.found.probability(margin, np.where(u < 0, 0, np.diff(now.seen_[0])[u]), unmet)
+        return np.column_stack((1 - p, p))
+
+    def _codes_of(self, X: Any) -> tuple[Codes, Codes, Codes]:
+        """Return the codes of integer triples; -1 for users and items that are not in the model."""
+        users, *items = (as_ids(column, "X") for column in checked_triples(X).T)
+        j, k = map(self.item_vocabulary_.codes, items)
+        return self.user_vocabulary_.codes(users), j, k
 
     # -- what a kind of model says ------------------------------------------------------------------------------
 
@@ -366,7 +399,7 @@ class Estimator(Stateful):
 
     # -- scores -------------------------------------------------------------------------------------------------
 
-    def score(self, users: Any, items: Any) -> Any:
+    def score(self, users: Any, items: Any, sample_weight: Any = None) -> Any:
         """Return the scores of pairs of a user and an item.
 
         Parameters
@@ -374,9 +407,13 @@ class Estimator(Stateful):
         users, items : ids, or equally long lists of ids
             Either may be a single id. Given integer triples (i, j, k) and y = +-1, as scikit-learn gives them, the
             result is the share of triples that :meth:`predict` gets right.
+        sample_weight : array, optional
+            Weight of each triple in that share.
         """
         if getattr(users, "shape", ())[1:] == (3,):
-            return float(np.mean(self.predict(users) == signs(items, len(users))))
+            return float(np.average(self.predict(users) == signs(items, len(users)), weights=sample_weight))
+        if sample_weight is not None:
+            raise InputError("sample_weight goes with integer triples X and y")
         return self._frozen()._scores_of_pairs(users, items)
 
     def _scores_of_pairs(self, users: Any, items: Any) -> FloatArray:
