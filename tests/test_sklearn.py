@@ -100,14 +100,14 @@ def test_weights(triples):
     weight = np.random.default_rng(0).integers(0, 3, len(X))
     ahead, behind = np.where(y == 1, X[:, 1], X[:, 2]), np.where(y == 1, X[:, 2], X[:, 1])
     votes = {"user": X[:, 0], "winner": ahead, "loser": behind, "weight": weight}
-    expected = Global().fit(rather.Comparisons.from_frame(votes, weight="weight")).everyone()
+    expected = Global().fit(rather.Comparisons.from_frame(votes, weight="weight")).average_scores()
     weighed = Global().fit(X, y, sample_weight=weight)
-    assert weighed.everyone() == pytest.approx(expected)
-    assert np.abs(Global().fit(X, y).everyone() - expected).max() > 0.01
+    assert weighed.average_scores() == pytest.approx(expected)
+    assert np.abs(Global().fit(X, y).average_scores() - expected).max() > 0.01
     right = weighed.predict(X) == y
     assert weighed.score(X, y, weight) == pytest.approx(np.average(right, weights=weight))
     search = GridSearchCV(Global(), {"reg": [None]}, cv=KFold(3)).fit(X, y, sample_weight=weight)
-    assert search.best_estimator_.everyone() == pytest.approx(weighed.everyone())
+    assert search.best_estimator_.average_scores() == pytest.approx(weighed.average_scores())
     with pytest.raises(InputError, match=r"sample_weight has shape \(2,\)"):
         Global().fit(X, y, sample_weight=[1, 2])
     with pytest.raises(InputError, match=r"'sample_weight'\) in row 1"):

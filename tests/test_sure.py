@@ -308,11 +308,11 @@ def test_whose_vectors_are_known_beside_what_is_expected(monkeypatch):
     answer = [(0, 1)]
     for model, belief, beside, newcomer in (
         (plain, plain._belief(5), True, False),
-        (plain, plain.fold_in(answer).belief, True, True),
-        (plain, plain.fold_in([]).belief, False, True),
-        (plain, plain.fold_in(answer, asked=True).belief, False, True),
-        (described, described.fold_in(answer).belief, False, True),
-        (described, described.fold_in(answer, features={"age": 1.0}).belief, True, True),
+        (plain, plain.fold_in(answer).posterior, True, True),
+        (plain, plain.fold_in([]).posterior, False, True),
+        (plain, plain.fold_in(answer, asked=True).posterior, False, True),
+        (described, described.fold_in(answer).posterior, False, True),
+        (described, described.fold_in(answer, features={"age": 1.0}).posterior, True, True),
     ):
         mine, other = (Items.of(model, model._crowd(), x, newcomer).Z for x in (beside, not beside))
         assert mine.shape != other.shape or np.abs(mine - other).max() > 1e-3
