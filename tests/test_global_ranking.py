@@ -314,7 +314,7 @@ def test_intervals_cover_true_places(users):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("users", [None, 500, 0.9])
-@pytest.mark.parametrize(("n", "worlds"), [(10, 100), (100, 60), (1000, 40), (10_000, 20)])
+@pytest.mark.parametrize(("n", "worlds"), [(10, 50), (100, 30), (1000, 20), (10_000, 12)])
 def test_intervals_cover_in_other_worlds(users, n, worlds):
     """Places are covered with 20 items as with 100, and scores, too, where votes tell more than the prior."""
     places, scores = np.mean(
