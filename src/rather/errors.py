@@ -9,11 +9,24 @@ from typing import Any
 
 
 class InputError(ValueError):
-    """Something given to rather cannot be used as it is; the message says what and what to do."""
+    """Report input that cannot be used; the message names the value and a remedy.
+
+    See Also
+    --------
+    NotFittedError : Report a model that is not fitted yet.
+    FileError : Report a file that cannot be read.
+    """
 
 
 class NotFittedError(InputError, AttributeError):
-    """A model was asked for something before it was fitted. Where scikit-learn is loaded, this is its error as well."""
+    """Report that a model was used before it was fitted.
+
+    If scikit-learn is loaded, the error is also scikit-learn's ``NotFittedError``.
+
+    See Also
+    --------
+    InputError : Report input that cannot be used.
+    """
 
     def __new__(cls, *args: Any) -> NotFittedError:
         theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
@@ -26,7 +39,13 @@ class NotFittedError(InputError, AttributeError):
 
 
 class FileError(InputError):
-    """A file is missing, damaged or not one of ours."""
+    """Report a file that is missing, damaged, or not written by this library.
+
+    See Also
+    --------
+    load : Read a model from a file.
+    InputError : Report input that cannot be used.
+    """
 
 
 def one_of(name: str, value: object, allowed: Collection[str]) -> None:
