@@ -136,7 +136,7 @@ def next_question(
     Examples
     --------
     >>> import rather
-    >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=100, n_items=30, rank=2).comparisons)
+    >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
     >>> question = rather.next_question(model)
     >>> person = model.fold_in([(question.left, question.right)], asked=True)
     >>> rather.next_question(model, person) != question
@@ -194,7 +194,7 @@ def questionnaire(model: Any, n: int, candidates: Any = None, each: int = 2) -> 
     Examples
     --------
     >>> import rather
-    >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=100, n_items=30, rank=2).comparisons)
+    >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
     >>> len(rather.questionnaire(model, n=5))
     5
     """
@@ -262,7 +262,7 @@ def top_certainty(
     Examples
     --------
     >>> import rather
-    >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=100, n_items=30, rank=2).comparisons)
+    >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
     >>> new, known = rather.top_certainty(model), rather.top_certainty(model, "user 7")
     >>> new.share < known.share
     True
