@@ -1,6 +1,6 @@
-"""What to ask a person next: the pair whose answer says most of their taste, and how many answers settle the top.
+"""Questions to ask a user: the most informative pair, and how many answers make the first places certain.
 
-What an answer is worth is in ``models.information``.
+The information of an answer is computed in ``models.information``.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def next_question(
     unknown : list of id, default ()
         Items that the user does not know, which are not asked about.
     aim : {"everything", "top"}, default "everything"
-        What to learn: the whole taste, or which items are best.
+        Goal: to learn the whole taste, or which items are best.
     explore : float, default 0.0
         Probability of a random pair instead. Random pairs allow an unbiased evaluation.
     n_best : int, default 1

@@ -1,4 +1,4 @@
-"""What bad input gets: one sentence with the value, the place, what is accepted and what to do next."""
+"""Errors for bad input: one sentence with the place, the value, what is accepted and one remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of what a model learned and how well, with matplotlib: ``pip install 'rather[plot]'``."""
+"""Pictures of a fitted model and of how well it predicts, with matplotlib: ``pip install 'rather[plot]'``."""
 
 from __future__ import annotations
 

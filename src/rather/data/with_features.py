@@ -1,4 +1,4 @@
-"""Comparisons of which more is known than who chose what: features of items and people, embeddings of both sides."""
+"""Features of users and items that come with comparisons, and comparisons of embeddings."""
 
 from __future__ import annotations
 

@@ -16,6 +16,11 @@ class Mean(float):
 
     Metrics return it. Use :meth:`difference` to compare two models on the same users.
 
+    Parameters
+    ----------
+    x : float, default 0
+        The mean. Use :meth:`of` to compute it with its standard error.
+
     Attributes
     ----------
     standard_error : float

@@ -61,7 +61,7 @@ def ndcg(
     per_user : bool, default False
         Whether to return every user's value instead of the mean.
     unknown : {"error", "everyone", "skip"}, default "error"
-        What to do about test users that the model does not know: raise an error, use the ranking shared by all users,
+        Treatment of test users that the model does not know: raise an error, use the ranking shared by all users,
         or leave them out with a warning.
 
     Returns
@@ -172,7 +172,7 @@ def precision(
     per_user : bool, default False
         Whether to return every user's value instead of the mean.
     unknown : {"error", "everyone", "skip"}, default "error"
-        What to do about test users that the model does not know: raise an error, use the ranking shared by all users,
+        Treatment of test users that the model does not know: raise an error, use the ranking shared by all users,
         or leave them out with a warning.
     items : list of id, optional
         Items that may be recommended. Default: all items of the model.
@@ -269,7 +269,7 @@ def pairwise_accuracy(
     per_user : bool, default False
         Whether to return every user's value instead of the share.
     unknown : {"error", "everyone", "skip"}, default "error"
-        What to do about test users that the model does not know: raise an error, use the ranking shared by all users,
+        Treatment of test users that the model does not know: raise an error, use the ranking shared by all users,
         or leave them out with a warning.
 
     Returns

@@ -47,7 +47,7 @@ class HasScores(Protocol):
     """
 
     def score(self, users: Any, items: Any) -> Any:
-        """Return one number for each pair of a user and an item, higher for preferred items.
+        """Return one number for each pair of user and item, higher for preferred items.
 
         Parameters
         ----------

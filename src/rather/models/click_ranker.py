@@ -1,4 +1,4 @@
-"""ClickRanker: clicks from two sides, which items go together and which people are alike, added up."""
+"""ClickRanker: the sum of item-item weights and a low-rank model, learned from clicks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that newcomers join by what they clicked: their clicks in whatever form, and the model with them for users."""
+"""Click models, to which new users are added from their clicks: reading the clicks, and the model of these users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model says of features: which helped, what they are worth to people, what follows for things it never met."""
+"""Features in a fitted model: which of them helped, their worth to users, and scores of things never compared."""
 
 from __future__ import annotations
 

@@ -64,9 +64,11 @@ class Estimator(Stateful):
     AltSVM : Learn a personal ranking for every user from comparisons.
     testing.check_estimator : Check that an estimator of your own keeps the contract.
 
-    Notes ----- A subclass takes its parameters in ``__init__``, learns in ``_fit`` after calling
-    ``_set_data(comparisons)``, and scores pairs of codes in ``score_codes``. Lists, probabilities and metrics follow. A
-    subclass that can be saved also defines ``_tensors``, ``_about`` and ``_restore``.
+    Notes
+    -----
+    A subclass takes its parameters in ``__init__``, learns in ``_fit`` after calling ``_set_data(comparisons)``, and
+    scores pairs of codes in ``score_codes``. Lists, probabilities and metrics follow. A subclass that can be saved also
+    defines ``_tensors``, ``_about`` and ``_restore``.
     """
 
     UNKNOWN_USER = "fit again with some of their answers"
@@ -196,7 +198,7 @@ class Estimator(Stateful):
         Parameters
         ----------
         comparisons : Comparisons or array of shape (n, 3)
-            What users prefer. An integer array of (user, item, item) is for scikit-learn's tools.
+            The preferences to learn from. An integer array of (user, item, item) is for scikit-learn's tools.
         y : array of shape (n,), optional
             +1 or -1 for each row of an integer array; not for Comparisons.
         item_features : pandas, polars or pyarrow table, Table, or dict of columns, optional
@@ -677,9 +679,11 @@ class Estimator(Stateful):
         AltSVM.probability_interval : Add an interval to each probability.
         Estimator.calibrate : Calibrate probabilities before saving.
 
-        Notes ----- The probability is the logistic function of a slope times the difference of the scores. The slope
-        depends on how many items the user has seen in training and on how many of the two items the user has not seen.
-        The page docs/mathematics.md has details.
+        Notes
+        -----
+        The probability is the logistic function of a slope times the difference of the scores. The slope depends on how
+        many items the user has seen in training and on how many of the two items the user has not seen. The page
+        docs/mathematics.md has details.
 
         Examples
         --------
@@ -789,7 +793,7 @@ class Estimator(Stateful):
         items : list of id, optional
             Items that may be recommended. Default: all items.
         unknown : {"error", "everyone", "skip"}, default "error"
-            What to do about users that the model does not know: raise an error, use the ranking shared by all users, or
+            Treatment of users that the model does not know: raise an error, use the ranking shared by all users, or
             leave them out with a warning.
         by : {"interest", "score"}, default "interest"
             Order of the lists. "score" is the order of :meth:`rank`. "interest" also takes into account what a user is

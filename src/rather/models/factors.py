@@ -213,8 +213,10 @@ class FactorEstimator(Estimator):
         --------
         Estimator.rank : Rank all items, by default with these scores.
 
-        Notes ----- A user who saw n items has weight n / (n + 5). The mean orders held-out items better than the biases
-        alone, because vectors also hold what most tastes have in common.
+        Notes
+        -----
+        A user who saw n items has weight n / (n + 5). The mean orders held-out items better than the biases alone,
+        because vectors also hold what most tastes have in common.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""One newcomer, as a model of newcomers says of them: scores, rankings and probabilities."""
+"""Newcomer: a new user of a click model, with scores, rankings and probabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model says of a newcomer: scores, rankings and probabilities of one vector."""
+"""Person: a new user of a factor model, with scores, rankings, probabilities and intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that say how sure they are: places within intervals, of one person, of everybody, and where two differ."""
+"""Models with posteriors: ranges of places for one user and for all, and differences between two users."""
 
 from __future__ import annotations
 
@@ -83,9 +83,11 @@ class Sure(Swayed):
         AltSVM.difference : Compare two users' preferences.
         Estimator.recommend : Recommend the best items to several users.
 
-        Notes ----- The ranges for one user come from the posterior of the user's taste. The ranges of the shared
-        ranking take into account which users happened to answer: answers of one user are correlated, and users are
-        independent. See "What is known of a person" in docs/mathematics.md.
+        Notes
+        -----
+        The ranges for one user come from the posterior of the user's taste. The ranges of the shared ranking take into
+        account which users happened to answer: answers of one user are correlated, and users are independent. See "What
+        is known of a person" in docs/mathematics.md.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What a vote carries beside the choice: effects that are taken out of the rankings, ties, and whom to trust."""
+"""Effects of the context of a vote, such as position bias, which are removed from rankings; ties; trust in users."""
 
 from __future__ import annotations
 
@@ -88,10 +88,11 @@ class Swayed(FactorEstimator):
         Comparisons.from_arena : Read a log with sides and ties.
         AltSVM.probability : Predict for a given side and covariates.
 
-        Notes ----- With reluctance :math:`r`, a user who likes two items equally prefers either with probability
-        :math:`1 / (1 + e^r)` and ties otherwise. Effects are estimated in a separate model of the answers given the
-        items, without the shrinkage of the fit (docs/mathematics.md). With very few answers the estimates are too
-        small.
+        Notes
+        -----
+        With reluctance :math:`r`, a user who likes two items equally prefers either with probability :math:`1 / (1 +
+        e^r)` and ties otherwise. Effects are estimated in a separate model of the answers given the items, without the
+        shrinkage of the fit (docs/mathematics.md). With very few answers the estimates are too small.
 
         Examples
         --------
@@ -170,8 +171,10 @@ class Swayed(FactorEstimator):
         Estimator.calibrate : Calibrate probabilities before saving.
         AltSVM.effects : Estimate position bias, covariate effects and ties.
 
-        Notes ----- The probability depends on the difference of the scores, on how many items the user has seen in
-        training, and on how many of the two items the user has not seen (docs/mathematics.md).
+        Notes
+        -----
+        The probability depends on the difference of the scores, on how many items the user has seen in training, and on
+        how many of the two items the user has not seen (docs/mathematics.md).
 
         Examples
         --------

@@ -97,10 +97,10 @@ class CofiRank(FactorEstimator):
     .. math::
 
         \sum_i \ell(s_i, y_i) + \tfrac{\text{reg}}{2} \sum_i \|u_i\|^2
-        + \tfrac12 \sum_j h_j \left(\text{reg}\, \|v_j\|^2 + \text{bias\_reg}\, b_j^2\right),
+        + \tfrac12 \sum_j h_j \left(\text{reg}\, \|v_j\|^2 + \mathrm{bias\_reg}\, b_j^2\right),
         \quad s_{ij} = u_i \cdot v_j + b_j,
 
-    where y are the user's ratings and :math:`h_j = (n_j / n')^{\text{item_power}}` for an item that :math:`n_j` users
+    where y are the user's ratings and :math:`h_j = (n_j / n')^{\mathrm{item\_power}}` for an item that :math:`n_j` users
     rated. For the scores f and the ratings y of one user, the loss is
 
     - "ndcg": a convex upper bound on 1 - NDCG@k,

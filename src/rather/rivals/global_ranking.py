@@ -97,7 +97,7 @@ class Global(FoldInModel):
 
     over all comparisons t of item j, preferred to item k, whoever made them. The ridge of an item is
 
-    .. math:: q_j = \text{reg}\, (n_j / n)^{\text{item_power}} ,
+    .. math:: q_j = \text{reg}\, (n_j / n)^{\mathrm{item\_power}} ,
 
     where :math:`n_j` users compared the item. Table 2 of Park et al. (2015) compares with this ranking.
 

@@ -1,4 +1,4 @@
-"""ItemMean: what people gave an item on average, drawn towards the mean of all ratings where few gave any."""
+"""ItemMean: the mean rating of every item, shrunk towards the mean of all ratings."""
 
 from __future__ import annotations
 

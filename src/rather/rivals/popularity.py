@@ -1,4 +1,4 @@
-"""Popularity: how many people clicked an item."""
+"""Popularity: the number of users who clicked an item."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ class Popularity(FactorEstimator):
     --------
     ClickRanker : Learn a personal ranking for every user from clicks.
 
-    Notes ----- The score of an item that n users clicked is :math:`\log(1 + n)`. The odds that a click is on one item
-    rather than on another are then about the ratio of their clicks.
+    Notes
+    -----
+    The score of an item that n users clicked is :math:`\log(1 + n)`. The odds that a click is on one item rather than
+    on another are then about the ratio of their clicks.
 
     Examples
     --------

@@ -52,8 +52,10 @@ class Certificate:
     AltSVM.certificate : Prove how good a fit is.
     Convex : Fit until the gap is small.
 
-    Notes ----- ``relative_gap`` is a bound. With too small a rank or too few rounds, it is often much larger than the
-    distance to the optimum.
+    Notes
+    -----
+    ``relative_gap`` is a bound. With too small a rank or too few rounds, it is often much larger than the distance to
+    the optimum.
     """
 
     objective: float
