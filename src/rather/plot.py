@@ -53,7 +53,7 @@ def tastes(model: Any, user: Any = None, top: int = 20, ax: Any = None) -> Any:
 
     See Also
     --------
-    AltSVM.tastes : Return the table that is drawn.
+    rather.AltSVM.tastes : Return the table that is drawn.
     """
     number("top", top, at_least=1, integer=True)
     table = model.tastes(user)
@@ -105,7 +105,7 @@ def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 
 
     See Also
     --------
-    AltSVM.rank : Return the table that is drawn.
+    rather.AltSVM.rank : Return the table that is drawn.
     """
     number("interval", interval, above=0.0, below=1.0)
     number("top", top, at_least=1, integer=True)
@@ -166,7 +166,7 @@ def person(person: Person, top: int = 15, interval: float = 0.9, ax: Any = None)
 
     See Also
     --------
-    Person.difference : Return the table that is drawn.
+    rather.Person.difference : Return the table that is drawn.
     """
     if not isinstance(person, Person):
         raise InputError(f"person is of type {type(person).__name__}; it must be a Person, of model.fold_in(answers)")
@@ -218,7 +218,7 @@ def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None)
 
     See Also
     --------
-    AltSVM.similar_items : Find similar items.
+    rather.AltSVM.similar_items : Find similar items.
     """
     model = person.model if isinstance(person, Person) else model
     now, typical, _ = known_of(model, None)
@@ -282,8 +282,8 @@ def calibration(model: Any, test: Comparisons, ax: Any = None) -> Any:
 
     See Also
     --------
-    Estimator.calibrate : Calibrate probabilities on held-out comparisons.
-    pairwise_accuracy : Measure how many test comparisons a model predicts.
+    rather.Estimator.calibrate : Calibrate probabilities on held-out comparisons.
+    rather.pairwise_accuracy : Measure how many test comparisons a model predicts.
     """
     if not isinstance(model, Estimator):
         raise InputError(f"the model is of type {type(model).__name__}; it must be one of rather's")
@@ -343,7 +343,7 @@ def history(model: Any, ax: Any = None) -> Any:
 
     See Also
     --------
-    AltSVM : Fit in rounds; ``history_`` holds their records.
+    rather.AltSVM : Fit in rounds; ``history_`` holds their records.
     """
     if isinstance(model, Estimator):
         model._require_fit()
@@ -404,8 +404,8 @@ def learning_curve(
 
     See Also
     --------
-    Comparisons.sample : Draw at most a few comparisons of every user.
-    answers_needed : Plan how many answers to ask of each user.
+    rather.Comparisons.sample : Draw at most a few comparisons of every user.
+    rather.answers_needed : Plan how many answers to ask of each user.
     """
     if not isinstance(estimator, Estimator):
         raise InputError(f"the estimator is of type {type(estimator).__name__}; it must be one of rather's")

@@ -1,9 +1,8 @@
-"""The conformance suite: what every estimator promises, as checks that our own pass and that yours can.
+"""The conformance suite: the contract of every estimator, as checks for ours and for yours.
 
-    rather.testing.check_estimator(MyEstimator())
-
-An estimator is anything with ``fit(comparisons)``, which returns it, and ``score(users, items)``. One that is a
-:class:`rather.Estimator` also promises lists, probabilities, files and newcomers. With pytest, one test for each claim:
+Call ``rather.testing.check_estimator(MyEstimator())``. An estimator is anything with ``fit(comparisons)``, which
+returns it, and ``score(users, items)``. A subclass of :class:`rather.Estimator` is also checked for lists,
+probabilities, files and new users. With pytest, one test for each claim::
 
     @pytest.mark.parametrize("check", rather.testing.checks(MyEstimator()), ids=str)
     def test_conformance(check):
@@ -50,7 +49,7 @@ class Check:
 
     See Also
     --------
-    testing.checks : Return all checks of an estimator.
+    rather.testing.checks : Return all checks of an estimator.
     """
 
     def __init__(self, claim: Claim, estimator: Any, source: str) -> None:
@@ -79,7 +78,7 @@ def check_estimator(estimator: Any) -> None:
 
     See Also
     --------
-    testing.checks : Return all checks of an estimator.
+    rather.testing.checks : Return all checks of an estimator.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def checks(estimator: Any) -> list[Check]:
 
     See Also
     --------
-    testing.check_estimator : Run all checks.
+    rather.testing.check_estimator : Run all checks.
     """
     found = [
         Check(claim, estimator, source)
@@ -139,7 +138,7 @@ def small_data(source: str, seed: int = 0) -> Comparisons:
 
     See Also
     --------
-    simulate : Simulate comparisons with a known truth.
+    rather.simulate : Simulate comparisons with a known truth.
     """
     world = simulate(n_users=N_USERS, n_items=N_ITEMS, rank=2, per_user=12, levels=STARS, seed=seed)
     r, users, items = world.comparisons.ratings, world.comparisons.users, world.comparisons.items

@@ -100,19 +100,16 @@ class CofiRank(FactorEstimator):
         + \tfrac12 \sum_j h_j \left(\text{reg}\, \|v_j\|^2 + \mathrm{bias\_reg}\, b_j^2\right),
         \quad s_{ij} = u_i \cdot v_j + b_j,
 
-    where y are the user's ratings and :math:`h_j = (n_j / n')^{\mathrm{item\_power}}` for an item that :math:`n_j` users
-    rated. For the scores f and the ratings y of one user, the loss is
+    where y are the user's ratings and :math:`h_j = (n_j / n')^{\mathrm{item\_power}}` for an item that :math:`n_j`
+    users rated. For the scores f and the ratings y of one user, the loss is
 
-    - "ndcg": a convex upper bound on 1 - NDCG@k,
-
-      .. math:: \max_\pi \left[1 - \text{NDCG@}k(\pi, y) + \langle c, f_\pi \rangle - \langle c', f \rangle\right],
-          \quad c_p = (p + 1)^{-1/4},
-
-      an assignment problem that is solved exactly. Here, items of equal rating share the mean of their weights in c',
-      so that their unknown order is not learned. In the paper c' is c in the order of the ratings.
-    - "ordinal": the sum over pairs with :math:`y_j > y_k` of :math:`(y_j - y_k) \max(0, 1 - f_j + f_k)`, divided by the
-    sum
-      of :math:`y_j - y_k`.
+    - "ndcg": a convex upper bound on 1 - NDCG@k, the largest value over orders :math:`\pi` of
+      :math:`1 - \text{NDCG@}k(\pi, y) + \langle c, f_\pi \rangle - \langle c', f \rangle` with
+      :math:`c_p = (p + 1)^{-1/4}`. It is an assignment problem and solved exactly. Here, items of equal rating share
+      the mean of their weights in c', so that their unknown order is not learned. The paper's c' is c in the order of
+      the ratings.
+    - "ordinal": the sum over pairs with :math:`y_j > y_k` of :math:`(y_j - y_k) \max(0, 1 - f_j + f_k)`, divided by
+      the sum of :math:`y_j - y_k`.
     - "regression": :math:`\tfrac12 \sum_j (f_j + o_i - y_j)^2` with an offset for every user. Ratings are scaled to a
       standard deviation of 1 around the users' means.
 

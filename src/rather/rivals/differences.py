@@ -81,8 +81,8 @@ class Differences(Certified, FactorEstimator):
     by alternating conjugate gradients, so the objective never rises. With ratings, the sum is over all pairs of a
     user's items, equal ratings included, and no pair is written down. A user whose ratings are all equal is left out.
     Pairs that were written down, by :meth:`Comparisons.split` or "largest-gap", are used as they are. The ridge of item
-    j is :math:`q_j = \text{reg}\, (n_j / n)^{\mathrm{item\_power}}`, where :math:`n_j` users compared the item. The pairs
-    of a user with N pairs of different ratings have weight :math:`N^{-\text{balance}}`.
+    j is :math:`q_j = \text{reg}\, (n_j / n)^{\mathrm{item\_power}}`, where :math:`n_j` users compared the item. The
+    pairs of a user with N pairs of different ratings have weight :math:`N^{-\text{balance}}`.
 
     References
     ----------
