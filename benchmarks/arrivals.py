@@ -15,11 +15,11 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-import bench
 import numpy as np
-from smoke import sized
 
 import rather
+from measuring import bench
+from measuring.smoke import sized
 
 SETS = sized(("ml-100k", "ml-latest-small", "ml-1m"), smoke=("ml-100k",))
 REPEATS, UPDATES, NEWCOMERS, ALONE = (sized(*pair) for pair in ((7, 1), (100, 3), (10_000, 20), (500, 5)))

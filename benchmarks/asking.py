@@ -29,12 +29,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import bench
 import numpy as np
-import smoke
-from smoke import sized
 
 import rather
+from measuring import bench, smoke
+from measuring.smoke import sized
 
 PEOPLE = sized(200, 4)
 AT = sized((0, 3, 5, 12, 20, 30), (0, 2))

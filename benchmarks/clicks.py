@@ -6,8 +6,8 @@
     python benchmarks/clicks.py many                        # does it work with 100,000 items and 10 million clicks?
 
 Precision@K of lists without what the person clicked in training, mean over people with held-out clicks. Ours (AltSVM,
-ClickRanker) have the library's defaults everywhere. Rivals are those of paper/others.py that are installed, with the
-settings there, which did best on held-out training clicks of MovieLens 1M, or with those in TUNED for another set.
+ClickRanker) have the library's defaults everywhere. Rivals are those of measuring/others.py that are installed, with
+the settings there, which did best on held-out training clicks of MovieLens 1M, or with those in TUNED for another set.
 ``p`` is that of a paired t-test over the seeds against ClickRanker. Every fit has a process of its own; seconds count
 from the table in memory, drawing included. What was measured before is kept in results/clicks.csv, a row a fit.
 
@@ -26,15 +26,13 @@ import subprocess
 import sys
 from typing import Any
 
-import bench
 import numpy as np
-import others
-import tables
-from others import Fit, Timed, timed
 from scipy import stats
-from smoke import ON, sized
 
 import rather
+from measuring import bench, others, tables
+from measuring.others import Fit, Timed, timed
+from measuring.smoke import ON, sized
 
 THREADS = 2
 TOPS = tables.TOPS
@@ -46,7 +44,7 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "implicit ALS": {"factors": (64, 256), "regularization": (3.0, 10.0, 30.0, 50.0, 100.0), "alpha": (1.0, 3.0)},
 }
 LOOSER = {"factors": 256, "regularization": 30.0, "alpha": 3.0, "iterations": 30}
-TUNED: dict[str, dict[str, dict[str, Any]]] = {  # where not those of MovieLens 1M, in paper/others.py
+TUNED: dict[str, dict[str, dict[str, Any]]] = {  # where not those of MovieLens 1M, in measuring/others.py
     "ml-100k": {"EASE": {"reg": 300.0}, "implicit ALS": LOOSER},
     "ml-latest-small": {"EASE": {"reg": 300.0}, "implicit ALS": LOOSER},
     "letterboxd": {"EASE": {"reg": 2000.0}},  # found with 5,000 of the people and of the films, where 1350 was best

@@ -12,10 +12,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import bench
-from smoke import sized
-
 import rather
+from measuring import bench
+from measuring.smoke import sized
 
 LOSSES = ("squared_hinge", "logistic", "hinge")
 

@@ -35,14 +35,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import bench
 import described_rivals as rivals
 import numpy as np
-import smoke
 from scipy.special import expit
-from smoke import sized
 
 import rather
+from measuring import bench, smoke
+from measuring.smoke import sized
 
 SETS = ("ml-1m", "letterboxd")
 LETTERBOXD_USERS = 2500

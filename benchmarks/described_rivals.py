@@ -28,7 +28,8 @@ import numpy as np
 import scipy.sparse
 from scipy.optimize import minimize
 from scipy.special import expit
-from smoke import sized
+
+from measuring.smoke import sized
 
 Score = Callable[[Any, Any], Any]  # of users and items, one score a row
 Setting = dict[str, Any]

@@ -10,10 +10,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import bench
-import tables
-
 import rather
+from measuring import bench, tables
 
 
 def main() -> None:

@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import bench
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from smoke import sized
 
 import rather
+from measuring import bench
+from measuring.smoke import sized
 
 GOOD = 4
 SETS = {

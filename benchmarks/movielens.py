@@ -14,12 +14,11 @@ import sys
 import time
 from typing import Any
 
-import bench
 import numpy as np
-import tables
-from smoke import sized
 
 import rather
+from measuring import bench, tables
+from measuring.smoke import sized
 
 PAPER = {20: 0.7308, 50: 0.7712, 100: 0.7902}
 

@@ -3,7 +3,7 @@
     python benchmarks/objective.py
 
 Primal-CR++ (external: not measured here) needs about 5.4 seconds a round on two threads of the machine whose yardstick
-is in bench.py, and ten rounds.
+is in measuring/bench.py, and ten rounds.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import time
 from functools import partial
 from typing import Any
 
-import bench
 import numpy as np
-import tables
-from smoke import sized
 
 import rather
+from measuring import bench, tables
+from measuring.smoke import sized
 
 TARGET = 8.07e6
 STARTS: dict[str, Any] = {

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import bench
 import numpy as np
-import tables
-from smoke import sized
 
 import rather
+from measuring import bench, tables
+from measuring.smoke import sized
 from rather.native import core
 from rather.solving.problem import Problem
 from rather.solving.scales import scales

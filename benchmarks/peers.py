@@ -23,17 +23,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import bench
 import numpy as np
-import others
-import smoke
-import tables
-from others import Timed, timed
 from scipy.special import expit
 from scipy.stats import spearmanr
-from smoke import sized
 
 import rather
+from measuring import bench, others, smoke, tables
+from measuring.others import Timed, timed
+from measuring.smoke import sized
 
 THREADS = 2
 TARGET = sized(0.218, smoke=0.01)  # precision@10 of the authors' program on 30 million pairs

@@ -18,16 +18,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import bench
 import matplotlib
+
+from measuring import bench
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
-import smoke
-from smoke import sized
 
 import rather
+from measuring import smoke
+from measuring.smoke import sized
 
 FOLDER = bench.RESULTS if smoke.ON else Path(__file__).parents[1] / "docs" / "pictures"
 NEWCOMER = sized(45, 7)

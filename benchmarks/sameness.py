@@ -10,7 +10,7 @@ installed with it. Both builds answer sameness_answers.py in processes of their 
 
 from __future__ import annotations
 
-import importlib.util
+import ast
 import json
 import os
 import re
@@ -21,9 +21,9 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import bench
 import numpy as np
-import smoke
+
+from measuring import bench, smoke
 
 ROOT = Path(__file__).parents[1]
 CHILD = Path(__file__).with_name("sameness_answers.py")
@@ -37,13 +37,12 @@ class Build(NamedTuple):
     path: Path
 
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "PYTHONPATH": str(self.path), "OPENBLAS_NUM_THREADS": "1"}
+        places = os.pathsep.join([str(self.path), *site_packages(), str(CHILD.parent)])
+        return {**os.environ, "PYTHONPATH": places, "OPENBLAS_NUM_THREADS": "1"}
 
     def command(self, *arguments: str) -> list[str]:
         # -S: without the .pth file of an editable install, which would import the work tree in both processes.
-        paths = [*site_packages(), str(CHILD.parent)]
-        lines = f"import sys; sys.path += {paths!r}; import {CHILD.stem}; {CHILD.stem}.main(sys.argv[1:])"
-        return [sys.executable, "-S", "-c", lines, *arguments]
+        return [sys.executable, "-S", "-c", f"import sys, {CHILD.stem}; {CHILD.stem}.main(sys.argv[1:])", *arguments]
 
 
 def site_packages() -> list[str]:
@@ -62,9 +61,10 @@ def overlay(tree: Path, cores: list[Path], folder: Path) -> Path:
 
 
 def here(folder: Path) -> Build:
-    found = importlib.util.find_spec("rather._core_baseline")
-    assert found is not None and found.origin is not None
-    cores = sorted(Path(found.origin).parent.glob("_core_*.so"))
+    """Put the work tree together with the cores that are installed, whatever their instruction sets."""
+    import rather.native
+
+    cores = sorted(Path(rather.native.core.__file__).parent.glob("_core_*.so"))
     return Build("work tree", ROOT, overlay(ROOT, cores, folder / "here"))
 
 
@@ -77,7 +77,8 @@ def reference(commit: str, folder: Path) -> Build:
         subprocess.run(["git", "worktree", "prune"], cwd=ROOT, check=True)
         subprocess.run(["git", "worktree", "add", "-q", "--detach", str(tree), commit], cwd=ROOT, check=True)
     made = folder / f"{commit}-core"
-    targets = sorted({"_core_baseline", f"_core_{rather.native.simd}"})
+    modules = {"_core_baseline", "_core_processor", f"_core_{rather.native.simd}"}  # earlier commits lack the second
+    targets = sorted(name for name in modules if name in (tree / "CMakeLists.txt").read_text())
     options = [f"-DPython_EXECUTABLE={sys.executable}", "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja()}"]
     subprocess.run(["cmake", "-S", tree, "-B", made, *options], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", made, "--target", *targets, "-j2"], check=True, stdout=subprocess.DEVNULL)
@@ -178,6 +179,7 @@ def median_interval(ordered: Any) -> tuple[float, float]:
 
 # -- counts -----------------------------------------------------------------------------------------------------------
 
+PARAMETER = "user_power"  # of AltSVM and Convex, checked, sent to Spark and carried by update
 NAMES = """
 import json, rather
 kind = rather.AltSVM
@@ -189,15 +191,14 @@ print(json.dumps([len(kind.__mro__) - 1, len(public), len(own)]))
 
 
 def counts(build: Build) -> dict[str, Any]:
-    """How much of the code reaches into other objects, and how many names a fitted AltSVM has."""
+    """Count how much of the code reaches into other objects, and how many names a fitted AltSVM has."""
     source = [p.read_text() for p in sorted((build.tree / "src").rglob("*.py"))]
     ruff = subprocess.run(
         [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "SLF001", "--output-format", "json",
          str(build.tree / "src")], capture_output=True, text=True,
     )  # fmt: skip
-    lines = f"import sys; sys.path += {site_packages()!r}\n{NAMES}"
     found = subprocess.run(
-        [sys.executable, "-S", "-c", lines], env=build.environment(), capture_output=True, text=True, check=True
+        [sys.executable, "-S", "-c", NAMES], env=build.environment(), capture_output=True, text=True, check=True
     )
     classes, names, private = json.loads(found.stdout)
     return {
@@ -208,9 +209,39 @@ def counts(build: Build) -> dict[str, Any]:
         "names of a fitted AltSVM": names,
         "private names of the class": private,
         "private uses (SLF001)": len(json.loads(ruff.stdout)),
+        "expressions of type Any": any_expressions(build.tree),
         "the word Any": sum(len(re.findall(r"\bAny\b", text)) for text in source),
         "__dict__": sum(text.count("__dict__") for text in source),
+        f"places that declare {PARAMETER}": sum(declarations(text, PARAMETER) for text in source),
+        "calls of round()": sum(text.count(".round()") for text in source),
     }
+
+
+def any_expressions(tree: Path) -> int:
+    """Count the expressions to which mypy gives the type Any."""
+    packages = [f"src/{name}" for name in ("rather", "rather_command")]
+    with tempfile.TemporaryDirectory() as folder:
+        said = subprocess.run(
+            [sys.executable, "-m", "mypy", "--cache-dir", folder, "--any-exprs-report", folder, *packages],
+            cwd=tree, capture_output=True, text=True,
+        )  # fmt: skip
+        report = Path(folder) / "any-exprs.txt"
+        if not report.exists():
+            sys.exit(said.stdout + said.stderr)
+        return int(report.read_text().splitlines()[-1].split()[1])  # Total, Anys, Exprs, Coverage
+
+
+def declarations(text: str, name: str) -> int:
+    """Count the arguments of __init__, the fields of classes and the strings that spell the name of a parameter."""
+    found = 0
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            found += any(argument.arg == name for argument in [*node.args.args, *node.args.kwonlyargs])
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found += node.target.id == name
+        elif isinstance(node, ast.Constant):
+            found += node.value in (name, "--" + name.replace("_", "-"))
+    return found
 
 
 def main() -> None:

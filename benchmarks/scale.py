@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import time
 
-import bench
-from smoke import sized
-
 import rather
+from measuring import bench
+from measuring.smoke import sized
 
 
 def fit(name: str, comparisons: rather.Comparisons, threads: int | None) -> dict[str, object]:

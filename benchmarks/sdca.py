@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import bench
 import numpy as np
-import tables
-from smoke import sized
 
 import rather
+from measuring import bench, tables
+from measuring.smoke import sized
 from rather.native import core
 
 

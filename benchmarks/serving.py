@@ -17,13 +17,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import bench
 import numpy as np
-import others
-import tables
-from smoke import sized
 
 import rather
+from measuring import bench, others, tables
+from measuring.smoke import sized
 
 
 def command_seconds(*command: str) -> float:

@@ -35,12 +35,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import bench
 import numpy as np
-import tables
-from smoke import sized
 
 import rather
+from measuring import bench, tables
+from measuring.smoke import sized
 
 BETWEEN = "worker for good, between stages"
 PARTS = ("bits", "faults", "parity", "speed", "memory")

@@ -35,11 +35,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import bench
 import numpy as np
-from smoke import sized
 from spark import below, missing, peak
 
+from measuring import bench
+from measuring.smoke import sized
 from rather.data.ratings import Rated
 from rather.data.rows import Ratings
 from rather.models.altsvm import AltSVM

@@ -22,13 +22,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import bench
 import numpy as np
 import votes
 from scipy.special import expit
-from smoke import sized
 
 import rather
+from measuring import bench
+from measuring.smoke import sized
 
 ANSWERS = sized((3, 10, 30, 100), (3, 10))
 PEOPLE, ITEMS = sized((1200, 200), (40, 15))  # people, a part for each number of answers

@@ -19,12 +19,12 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
 
-import bench
 import numpy as np
 from scipy import optimize
-from smoke import sized
 
 import rather
+from measuring import bench
+from measuring.smoke import sized
 
 TRUTH = {"side": 0.3, "length": 0.5, "tie": 0.5}
 WORLDS: dict[str, dict[str, Any]] = sized(

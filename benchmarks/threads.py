@@ -14,12 +14,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-import bench
 import numpy as np
-import tables
-from smoke import sized
 
 import rather
+from measuring import bench, tables
+from measuring.smoke import sized
 from rather.models.lowrank import LowRank
 from rather.solving import start
 from rather.solving.problem import Problem

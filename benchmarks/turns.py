@@ -27,11 +27,11 @@ from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded: the server's, too
 
-import bench
 import numpy as np
-from smoke import sized
 
 import rather
+from measuring import bench
+from measuring.smoke import sized
 
 RANK, AT_ONCE = 100, 32
 SECONDS, VISITS = sized(20.0, smoke=0.5), 20

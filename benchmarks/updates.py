@@ -15,13 +15,11 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as implicit asks for; before numpy i
 
 from typing import Any
 
-import bench
 import numpy as np
-import others
-import tables
-from smoke import sized
 
 import rather
+from measuring import bench, others, tables
+from measuring.smoke import sized
 
 SHORT, LONG = 1, 5
 

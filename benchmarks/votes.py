@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import bench
 import numpy as np
-from smoke import sized
 
 import rather
+from measuring import bench
+from measuring.smoke import sized
 from rather.data.ids import as_ids
 from rather.data.rows import random_places
 from rather.models.calibration import fit_slope, log_loss

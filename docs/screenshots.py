@@ -1,13 +1,12 @@
 """The pictures of the page: the film club, after fifteen answers of somebody who likes films dark and loud.
 
-    PYTHONPATH=build/browser .venv/bin/python docs/screenshots.py      # writes docs/pictures/page*.png; a minute
+    PYTHONPATH=build/browser:tests .venv/bin/python docs/screenshots.py     # writes docs/pictures/page*.png; a minute
 
 The questions are drawn, so the pictures differ from run to run. ``bash scripts/browser .venv`` fills build/browser.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from io import BytesIO
 from pathlib import Path
@@ -15,7 +14,6 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from browsing import CHROMIUM, DESKTOP, PHONE, Visit, chromium, served
 from rather.cli.film_club import FILMS
 

@@ -17,14 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import common
-import measuring
 import numpy as np
 from scipy.optimize import least_squares
-from smoke import sized
 from truth import scores_of, share
 
 import rather
+from measuring import common, experiment
+from measuring.smoke import sized
 
 NAME = "calibrate_needed"
 ENDS = sized(((30, 2000), (30, 500)), smoke=((30, 60), (30, 60)))  # numbers of users and of items
@@ -104,4 +103,4 @@ def draw(rows: list[common.Row]) -> None:
 
 
 if __name__ == "__main__":
-    measuring.main(NAME, __doc__, measure, draw, seeds=80)
+    experiment.main(NAME, __doc__, measure, draw, seeds=80)

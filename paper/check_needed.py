@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import common
-import measuring
 import numpy as np
 from calibrate_needed import random_world
 from truth import scores_of, share
 
 import rather
+from measuring import common, experiment
 
 NAME = "check_needed"
 
@@ -49,4 +48,4 @@ def draw(rows: list[common.Row]) -> None:
 
 
 if __name__ == "__main__":
-    measuring.main(NAME, __doc__, measure, draw, seeds=60)
+    experiment.main(NAME, __doc__, measure, draw, seeds=60)

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-import common
 import figure2
 import numpy as np
 import sgd_tables
 import table2
 import table4
-import tables
-from common import Row
 from scipy.special import stdtrit  # quantiles of Student's t
+
+from measuring import common, tables
+from measuring.common import Row
 
 BySeed = dict[int, float]
 

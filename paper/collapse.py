@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import common
 import numpy as np
+
+from measuring import common
 
 MARKERS = "osv^"
 CELL = ("rank", "n_users", "n_items")

@@ -20,13 +20,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from typing import Any
 
-import measuring
 import numpy as np
-import tables
-from common import COLOURS, Row, axes, mean, save
-from smoke import sized
 
 import rather
+from measuring import experiment, tables
+from measuring.common import COLOURS, Row, axes, mean, save
+from measuring.smoke import sized
 
 DATA = ("ml-100k",)
 SIZES = sized((10, 20, 50, 100, 200, 500, 1000, 2000), smoke=(10, 100))
@@ -227,5 +226,5 @@ def lead(rows: Sequence[Row], value: str, name: str) -> tuple[list[float], list[
 
 if __name__ == "__main__":
     began = time.perf_counter()
-    measuring.main("figure1", __doc__, measure, draw, seeds=5, places=[{"per_user": n} for n in SIZES])
+    experiment.main("figure1", __doc__, measure, draw, seeds=5, places=[{"per_user": n} for n in SIZES])
     print(f"{time.perf_counter() - began:.0f} s")

@@ -23,14 +23,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-import common
 import numpy as np
-import smoke
-import tables
-from common import Row
-from measuring import Cell
 
 import rather
+from measuring import common, smoke, tables
+from measuring.common import Row
+from measuring.experiment import Cell
 
 NAME = "figure2"
 DATA = ("ml-1m",)

@@ -10,16 +10,15 @@ from pathlib import Path
 from types import ModuleType
 
 import claims
-import common
 import figure2
 import sgd_tables
-import smoke
 import table1
 import table2
 import table3
 import table4
-import tables
-from common import Row, shown
+
+from measuring import common, smoke, tables
+from measuring.common import Row, shown
 
 PAGE = Path(__file__).parents[1] / "docs" / "paper.md"
 OPENING = """# The paper, reproduced

@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import smoke
-import tables
-from common import Row
-from measuring import Cell
-
 import rather
+from measuring import smoke, tables
+from measuring.common import Row
+from measuring.experiment import Cell
 
 NAME = "sgd_tables"
 DATA = ("ml-1m", "letterboxd", "ml-10m", "netflix")

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import tables
-from common import Row
-from measuring import Cell
-
 import rather
+from measuring import tables
+from measuring.common import Row
+from measuring.experiment import Cell
 
 NAME = "table1"
 DATA = ("ml-100k", "ml-1m", "letterboxd", "ml-10m", "netflix")

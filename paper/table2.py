@@ -18,11 +18,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-import tables
-from common import Row
-from measuring import Cell
-
 import rather
+from measuring import tables
+from measuring.common import Row
+from measuring.experiment import Cell
 
 NAME = "table2"
 DATA = ("ml-1m", "ml-100k", "letterboxd", "ml-10m", "netflix")

@@ -20,13 +20,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-import others
-import smoke
-import tables
-from common import Row
-from measuring import Cell
-
 import rather
+from measuring import others, smoke, tables
+from measuring.common import Row
+from measuring.experiment import Cell
 
 NAME = "table3"
 DATA = ("ml-1m",)

@@ -17,12 +17,11 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 
 import numpy as np
-import smoke
-import tables
-from common import Row
-from measuring import Cell
 
 import rather
+from measuring import smoke, tables
+from measuring.common import Row
+from measuring.experiment import Cell
 
 NAME = "table4"
 DATA = ("ml-1m",)

@@ -14,13 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import common
-import measuring
 import numpy as np
-from smoke import sized
 from truth import lam_of, scores_of, share
 
 import rather
+from measuring import common, experiment
+from measuring.smoke import sized
 from rather.data.rows import Pairs
 from rather.data.votes import Votes
 
@@ -122,4 +121,4 @@ def fitted(rows: list[common.Row], method: str) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    measuring.main(NAME, __doc__, measure, draw, seeds=10)
+    experiment.main(NAME, __doc__, measure, draw, seeds=10)

@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import collapse
-import common
-import measuring
-from smoke import sized
 from truth import divergence, lam_of, scores_of
 
 import rather
+from measuring import common, experiment
+from measuring.smoke import sized
 
 NAME = "theory_kl"
 RANKS = sized((1, 2, 4, 8), smoke=(1,))
@@ -43,4 +42,4 @@ def draw(rows: list[common.Row]) -> None:
 
 
 if __name__ == "__main__":
-    measuring.main(NAME, __doc__, measure, draw, seeds=3, places=collapse.places(RANKS, SIZES))
+    experiment.main(NAME, __doc__, measure, draw, seeds=3, places=collapse.places(RANKS, SIZES))

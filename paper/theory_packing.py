@@ -13,16 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import common
-import measuring
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
-from smoke import sized
 from theory_crowd import bradley_terry, renamed
 from truth import divergence, lam_of, scores_of
 
 import rather
+from measuring import common, experiment
+from measuring.smoke import sized
 from rather.data.rows import Pairs, by_user
 from rather.data.votes import Votes
 
@@ -113,4 +112,4 @@ def draw(rows: list[common.Row]) -> None:
 
 
 if __name__ == "__main__":
-    measuring.main(NAME, __doc__, measure, draw, seeds=3)
+    experiment.main(NAME, __doc__, measure, draw, seeds=3)

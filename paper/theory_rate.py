@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from functools import cache
 
 import collapse
-import common
-import measuring
-from smoke import sized
 from truth import every_pair, lam_of, risk, scores_of
 
 import rather
+from measuring import common, experiment
+from measuring.smoke import sized
 
 NAME = "theory_rate"
 RANKS = sized((1, 2, 4, 8), smoke=(1,))
@@ -57,4 +56,4 @@ def draw(rows: list[common.Row]) -> None:
 
 
 if __name__ == "__main__":
-    measuring.main(NAME, __doc__, measure, draw, seeds=3, places=collapse.places(RANKS, SIZES))
+    experiment.main(NAME, __doc__, measure, draw, seeds=3, places=collapse.places(RANKS, SIZES))

@@ -1,4 +1,4 @@
-"""Shared fixtures; puts reference.py and the paper's scripts on the path of the tests."""
+"""Shared fixtures."""
 
 import os
 import shutil
@@ -21,9 +21,8 @@ with suppress(ImportError):  # which environments of few packages lack
     settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("busy machine")
 
-PAPER = Path(__file__).parents[1] / "paper"
-sys.path[:0] = [str(Path(__file__).parent), str(PAPER)]
-collect_ignore = [] if PAPER.is_dir() else ["test_reproduced.py", "test_instruments.py", "test_ci.py"]  # of a checkout
+OF_A_CHECKOUT = ["test_reproduced.py", "test_paper.py", "test_instruments.py", "test_ci.py"]
+collect_ignore = [] if Path(__file__).parents[1].joinpath("paper").is_dir() else OF_A_CHECKOUT
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -12,8 +12,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 import rather  # noqa: E402
 from browsing import CHROMIUM, PHONE, Visit, axe_script, chromium, served  # noqa: E402
-from rather.cli.film_club import FILMS  # noqa: E402
 from rather.data import table_files  # noqa: E402
+from rather.datasets.films import FILMS  # noqa: E402
 from rather.server.marks import FAST  # noqa: E402
 from shell import document  # noqa: E402
 
@@ -135,6 +135,20 @@ def test_the_meter_says_how_many_more(few, visit):
     settled = me.get("/api/ranking")["settled"]
     said = me.page.evaluate("async told => (await import('/static/words.js')).sureness(told)", settled)
     assert me.page.inner_text("#sureness") == said
+
+
+def test_bars_of_differences_say_how_sure_they_are(few, visit):
+    me = visit(few).open().ready()
+    item = {"id": "tea", "title": "tea"}
+    told = {"rows": [{"item": item, "difference": 2.0, "low": 1.0, "high": 3.0}], "interval": 0.8}
+    said = me.page.evaluate(
+        """async told => {
+             const place = document.createElement('div');
+             (await import('/static/panels.js')).difference(place, told);
+             return place.textContent;
+           }""", told
+    )  # fmt: skip
+    assert "is 80\u00a0% sure to be" in said
 
 
 def test_how_much_is_collected(few, visit):

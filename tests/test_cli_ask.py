@@ -103,7 +103,7 @@ def test_a_conversation_is_the_librarys(path, model):
         for name in ("item", "score", "rank", "best", "worst", "p_top"):
             assert [row[name] for row in after["ranking"]] == expected[name].tolist()
         certainty = rather.top_certainty(model, person)
-        assert after["top_certainty"] == asdict(certainty)
+        assert after["top_certainty"] == asdict(certainty) | {"left": 66 - n - 1}
     end = got[-1]
     assert [
         (a["winner"], a["loser"], "tie") if a["tie"] else (a["winner"], a["loser"]) for a in end["answers"]
@@ -264,7 +264,7 @@ def test_what_is_known_of_people(tmp_path):
         (("--explore", 2), "--explore is 2.0"),
         (("--seed", -1), "--seed is -1"),
         (("--candidates", "item 1", "item 99"), "'item 99' was not in the training data"),
-        (("--feature", "age=30"), "the model was fitted without --user-features"),
+        (("--feature", "age=30"), "the model was fitted without features of users"),
         (("--titles", "-"), "standard input is for the answers"),
         (("--out", "answers.txt"), "must end in .csv or .parquet"),
     ],
@@ -346,22 +346,40 @@ def test_what_a_person_sees(path):
     assert f"question 1\n  1  {left}\n  2  {right}\n" in out and "u: undo" in out
     places = re.findall(r"^ +[123] +item \d+ +\d+(?: to \d+)?", out, re.M)
     assert len(places) == 9  # after the answer, after it was undone, and in the end
-    assert re.search(r"your top three: about \d+% settled, (some \d+ more answers|more than 100 answers away)", out)
+    away = r"(some \d+ more answers|the 6[56] pairs left may not settle it)"  # of 12 items
+    assert len(re.findall(rf"your top three: about \d+% settled, {away}", out)) == 3
     assert "which have you not seen: 1, 2 or both? both\n" in out and "undone; may be asked about again" in out
     assert "question 1 of 7\n" in told(path, [], "--questions", 7)
 
 
 @pytest.mark.parametrize(
-    ("share", "more", "said"),
+    ("share", "more", "left", "said"),
     [
-        (0.41, 12, "your top three: about 41% settled, some 12 more answers"),
-        (0.7, 1, "your top three: about 70% settled, one more answer"),
-        (0.2, None, "your top three: about 20% settled, more than 100 answers away"),
-        (0.85, 0, "your top three: settled (about 85%)"),
+        (0.41, 12, 12, "your top three: about 41% settled, some 12 more answers"),
+        (0.7, 1, 500, "your top three: about 70% settled, one more answer"),
+        (0.2, None, 100, "your top three: about 20% settled, more than 100 answers away"),
+        (0.2, None, 99, "your top three: about 20% settled, the 99 pairs left may not settle it"),
+        (0.2, None, 1, "your top three: about 20% settled, the one pair left may not settle it"),
+        (0.2, None, 0, "your top three: about 20% settled, no pair is left to ask"),
+        (0.85, 0, 0, "your top three: settled (about 85%)"),
     ],
 )
-def test_how_much_is_settled_in_a_sentence(share, more, said):
-    assert asking._in_a_sentence(3, share, 0.8, more) == said
+def test_how_much_is_settled_in_a_sentence(share, more, left, said):
+    assert asking._in_a_sentence(3, share, 0.8, more, left) == said
+
+
+def test_no_more_answers_are_told_than_pairs_are_left(path):
+    """Pairs with an item that is not known are never asked, nor are those of other items than the candidates."""
+    candidates = [f"item {n}" for n in range(5)]
+    got = lines(path, ["unseen left", *["1"] * 6], "--candidates", *candidates, "--top", 12)
+    lists = [line["top_certainty"] for line in got if line["event"] in ("list", "end")]
+    assert [known["left"] for known in lists] == [6, 5, 4, 3, 2, 1, 0]
+    assert all(known["more_answers"] is None or known["more_answers"] <= known["left"] for known in lists)
+    assert got[-1]["ended"].startswith("there is no pair left to ask")
+    out = told(path, ["unseen left"], "--candidates", *candidates)
+    assert "settled, the 6 pairs left may not settle it" in out and "more than 100" not in out
+    few = told(path, ["x both"], "--candidates", *candidates[:2])
+    assert "there is nothing to ask" in few and few.rstrip().endswith("no pair is left to ask")
 
 
 def test_what_is_typed_is_not_said_twice(path, monkeypatch):
@@ -408,9 +426,9 @@ def test_a_model_that_does_not_know(votes, tmp_path):
 
 
 def test_models_of_every_kind_can_be_asked(files, tmp_path):
-    """Ratings, menus, rankings and clicks: what fit saves can be asked."""
+    """Ratings, menus, rankings and clicks: what AltSVM makes of them can be asked."""
     for name in ("arena", "menus", "ratings", "rankings", "clicks"):
-        document("fit", files[name], "--out", tmp_path / name, "--rank", 2, "--max-iter", 5)
+        document("fit", files[name], "--out", tmp_path / name, "--model", "AltSVM", "--rank", 2, "--max-iter", 5)
         assert events(tmp_path / name, ["1"])[-1]["answered"] == 1
 
 

@@ -39,7 +39,7 @@ def test_simulated_votes_are_those_of_the_library(tmp_path):
 def test_fit_guesses_the_format(files, tmp_path, name):
     """Each format is recognised by its columns, and the model is the one that the library fits."""
     out = tmp_path / "model"
-    told = document("fit", files[name], "--out", out, "--rank", 4, "--max-iter", 5)
+    told = document("fit", files[name], "--out", out, "--model", "AltSVM", "--rank", 4, "--max-iter", 5)
     assert (told["format"], told["guessed"]) == (name, True)
     expected = AltSVM(rank=4, max_iter=5).fit(comparisons(name, files[name]))
     np.testing.assert_array_equal(rather.load(out).user_factors_, expected.user_factors_)
@@ -101,6 +101,16 @@ def test_fit_tells_people_what_it_did(files, tmp_path):
     assert (code, err) == (0, "")
     assert "read as votes, guessed" in out and "converged" in out and str(tmp_path / "m") in out
     assert run("fit", files["votes"], "--out", tmp_path / "m", "--quiet") == (0, "", "")
+
+
+def test_a_fit_that_gains_no_more_says_so(files, tmp_path):
+    """A hinge ends above the default tol before --max-iter: more rounds would not help, and fewer were too few."""
+    fit = ("fit", files["votes"], "--out", tmp_path / "m", "--model", "Global", "--loss", "hinge")
+    told, (_, out, _) = document(*fit, "--max-iter", 500), run(*fit, "--max-iter", 500)
+    assert not told["converged"] and told["stalled"] and told["rounds"] < 500
+    assert "stopped above --tol, more rounds gain nothing" in out and "max-iter" not in out
+    told, (_, out, _) = document(*fit, "--max-iter", 5), run(*fit, "--max-iter", 5)
+    assert not told["converged"] and not told["stalled"] and "not converged: more with --max-iter" in out
 
 
 def test_fit_passes_every_parameter_on(files, tmp_path):
@@ -165,6 +175,39 @@ def test_rank_column_and_settings(files, tmp_path):
     assert drawn["comparisons"] == 7 * drawn["users"]
     against = document("fit", files["clicks"], "--out", tmp_path / "m", "--unseen", 2)
     assert against["comparisons"] == len(Comparisons.from_clicks(read_file(files["clicks"]), unseen=2))
+
+
+def test_the_data_choose_the_model(files, tmp_path):
+    """Without --model the choice is that of rather.fit, and is told with its reason; --model says nothing of it."""
+    (tmp_path / "nobody.csv").write_text("winner,loser\nA,B\nA,C\nB,C\n")
+    out = tmp_path / "m"
+    for file, options, model, why in (
+        (files["clicks"], (), "ClickRanker", "for clicks"),
+        (files["votes"], (), "AltSVM", "for named users"),
+        (tmp_path / "nobody.csv", ("--no-user",), "Global", "because nobody is named"),
+    ):
+        told = document("fit", file, "--out", out, *options)
+        assert (told["model"], told["model_chosen"]) == (model, why) and type(rather.load(out)).__name__ == model
+        said = " ".join(run("fit", file, "--out", out, *options)[1].split())
+        assert f"model {model}, chosen {why}; --model picks another" in said
+    told = document("fit", files["clicks"], "--out", out, "--model", "AltSVM")
+    assert (told["model"], told["model_chosen"]) == ("AltSVM", None)
+    assert "picks another" not in run("fit", files["clicks"], "--out", out, "--model", "AltSVM")[1]
+    code, _, error = run("fit", files["clicks"], "--out", out, "--tol", 0.1)
+    assert code == 2
+    assert "ClickRanker, chosen for clicks, has no --tol; leave it out, or give --model AltSVM\n" in error
+
+
+def test_features_choose_the_model(files, tmp_path):
+    """Clicks with features are AltSVM's, and features need users who are named."""
+    items = sorted(set(np.asarray(read_file(files["clicks"])["item"]).tolist()))
+    (tmp_path / "items.csv").write_text("item,size\n" + "".join(f"{item},{n}\n" for n, item in enumerate(items)))
+    fit = ("--out", tmp_path / "m", "--item-features", tmp_path / "items.csv")
+    told = document("fit", files["clicks"], *fit)
+    assert (told["model"], told["model_chosen"]) == ("AltSVM", "for clicks with features")
+    (tmp_path / "nobody.csv").write_text(f"winner,loser\n{items[0]},{items[1]}\n")
+    code, _, error = run("fit", tmp_path / "nobody.csv", "--no-user", *fit)
+    assert code == 2 and "these comparisons name nobody; leave the features out" in error
 
 
 def test_other_models(files, tmp_path):

@@ -50,16 +50,18 @@ def test_in_place(parts, tmp_path):
 
 
 def test_elsewhere_with_old(parts, tmp_path):
-    """Without answers in the file they are given; the file that was read stays, and --slim leaves them out again."""
+    """Without answers in the file they are given; the file that was read stays, and the new one is as slim."""
     old, new = parts
     path, out = fitted(old, tmp_path / "m", "--slim"), tmp_path / "n"
     before = path.read_bytes()
-    told = document("update", path, new, "--old", old, "-o", out, "--slim")
+    told = document("update", path, new, "--old", old, "-o", out)
     assert path.read_bytes() == before and not told["answers"] and told["comparisons"] == 800
     assert rather.load(out)._fitted_to is None and told["bytes"] == out.stat().st_size
-    assert "without anybody's answers)" in run("update", path, new, "--old", old, "--out", out, "--slim")[1]
-    assert document("update", path, new, "--old", old, "--out", out)["answers"]
+    said = " ".join(run("update", path, new, "--old", old, "--out", out, "--slim")[1].split())
+    assert "without anybody's answers; --no-slim keeps them)" in said
+    assert document("update", path, new, "--old", old, "--out", out, "--no-slim")["answers"]
     assert len(rather.load(out)._fitted_to) == 800
+    assert not document("update", out, new, "--slim")["answers"] and rather.load(out)._fitted_to is None
 
 
 def test_ids_as_the_model_has_them(tmp_path):
@@ -77,7 +79,7 @@ def test_clicks_are_drawn_as_before(options, tmp_path):
     """How clicks were drawn against is in the file, and need not be said again."""
     rng = np.random.default_rng(0)
     write_table(tmp_path / "old.csv", {"user": np.repeat(np.arange(9), 3), "item": rng.integers(12, size=27)})
-    path = fitted(tmp_path / "old.csv", tmp_path / "m", *options)
+    path = fitted(tmp_path / "old.csv", tmp_path / "m", "--model", "AltSVM", *options)
     write_table(tmp_path / "new.csv", {"user": [3], "item": [99]})
     assert document("update", path, tmp_path / "new.csv")["new_items"] == 1
     if options:
@@ -93,10 +95,11 @@ def test_mistakes(parts, tmp_path):
     write_table(tmp_path / "stars.csv", {"user": ["user 1"] * 2, "item": ["item 1", "item 2"], "rating": [1, 2]})
     for argv, said in (
         ((plain, new), "give them with --old, or fit it without --slim"),
+        ((plain, "--item-features", new, "--no-slim"), "holds nobody's answers"),
         ((able, new, "--old", old), "leave --old out"),
         ((plain, new, "--old", old, "--unseen", 3), "--unseen does not go with votes"),
         ((plain, old, "--old", new), "--old is not what the model was fitted to"),
-        ((single, new), "BPR cannot be updated; fit it again, to all of the data"),
+        ((single, new), "BPR cannot be updated; fit it again, to all of the data (AltSVM can be updated)"),
         ((able, tmp_path / "stars.csv"), "ratings cannot be joined to votes"),
         ((able, able), "must be different files"),
         ((able, new, "--out", old), "is there already and is not a model"),

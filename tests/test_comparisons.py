@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rather import AltSVM, Comparisons, split_clicks, split_time
+from rather import AltSVM, Comparisons, Global, Table, split_clicks, split_time
 from rather.data.clicks import ClickRule, drawn
 from rather.data.rows import Clicks
 from rather.native import core
@@ -47,6 +47,15 @@ def test_votes_of_every_kind_of_frame(kind):
     assert triples(votes) == Counter([("ann", "A", "B"), ("bob", "C", "A"), ("bob", "A", "B")])
     assert type(votes.to_frame()) is type(MAKERS[kind](VOTES))
     assert repr(votes) == "Comparisons: 3 comparisons by 2 users over 3 items"
+
+
+def test_a_table_is_a_frame():
+    """Votes and ratings in a Table are read as those of a dict, and results of a model may be features of items."""
+    votes = Comparisons.from_frame(Table({name: np.array(column, object) for name, column in VOTES.items()}))
+    assert triples(votes) == triples(Comparisons.from_frame(VOTES))
+    assert type(votes.to_frame()) is dict and repr(votes) == repr(Comparisons.from_frame(VOTES))
+    scored = Global().fit(votes).rank()
+    assert votes.with_features(item_features=scored).item_features.known.all()
 
 
 def test_columns_may_have_any_name():

@@ -89,6 +89,18 @@ def test_pickles(name):
     )
 
 
+def test_a_callback_that_pickle_refuses():
+    """A worker process calls the callback of an estimator that is not fitted; a fitted model needs it no more."""
+    votes = data("votes")
+    assert pickle.loads(pickle.dumps(rather.AltSVM(callback=print))).callback is print
+    made = rather.AltSVM(rank=1, max_iter=2, callback=lambda model, record: False)
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
+        pickle.dumps(made)
+    assert pickle.loads(pickle.dumps(made.fit(votes))).callback is None
+    for words in (rather.Estimator.__getstate__.__doc__, rather.AltSVM.__doc__):
+        assert "cannot be pickled before it is fitted" in " ".join(words.split())
+
+
 class Popular:
     """The least an estimator can be: items score by how often they won."""
 

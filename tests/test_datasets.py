@@ -11,7 +11,8 @@ import pyarrow
 import pytest
 
 from rather import Comparisons, FileError, InputError
-from rather.data import datasets, frames, table_files
+from rather.data import frames, table_files
+from rather.datasets import named as datasets
 
 # Invented rows in the publisher's formats.
 ARCHIVES = {

@@ -286,7 +286,7 @@ def test_ratings_and_clicks_have_features_too():
 def test_what_does_not_fit_is_said_in_a_sentence():
     votes, items, people, _ = film_club()
     some = {name: column[:40] for name, column in items.items()}
-    with pytest.warns(UserWarning, match=r"10 of 50 items, such as 'i\d+', have no row in item_features"):
+    with pytest.warns(UserWarning, match=r"10 of 50 items, such as 'i\d+', have no row in the table of their features"):
         AltSVM().fit(votes, item_features=some)
     cases = [
         (AltSVM(), {"item_features": {"item": ["x"], "genre": ["a"]}}, "tell no two items apart"),

@@ -1,11 +1,16 @@
 """What docs/extending.md says about losses holds (its Python is run as it stands, by doctest)."""
 
+import ast
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from rather.data.clicks import Clicked
+from rather.data.source import Source
+from rather.data.votes import Votes
 
 ROOT = Path(__file__).parents[1]
 
@@ -56,5 +61,28 @@ def test_the_page_knows_the_places():
         ("LossKind", "native/losses.hpp"), ("kLosses", "native/losses.hpp"), ("with_primal_loss", "native/losses.hpp"),
         ("with_loss", "native/losses.hpp"), ("ESTIMATORS", "src/rather/estimators.py"),
         ("FORMATS", "src/rather/cli/inputs.py"), ("COLUMNS", "src/rather/cli/inputs.py"),
+        ("OPTIONS", "src/rather/cli/remedies.py"), ("NAMES", "src/rather/spark/params.py"),
     ):  # fmt: skip
         assert f"`{name}" in page and name in (ROOT / file).read_text()
+
+
+def kinds_of(source):
+    return {source.__name__}.union(*map(kinds_of, source.__subclasses__()))
+
+
+def test_the_page_knows_the_sources():
+    """Code outside data/ checks for the two types that the page names, and makes sources of no others than it names."""
+    assert Clicked in Source.__subclasses__() and Votes in Source.__subclasses__()
+    known, checked, used = kinds_of(Source) - {"Source"}, set(), set()
+    for path in (ROOT / "src" / "rather").rglob("*.py"):
+        if "data" in path.relative_to(ROOT / "src" / "rather").parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} & known
+            used |= names
+            if isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"):
+                checked |= names
+    page = " ".join((ROOT / "docs" / "extending.md").read_text().split())
+    sentence, following = re.search(r"(Code outside `data/` checks for two types: [^.]*\.) ([^.]*\.)", page).groups()
+    assert checked == set(re.findall(r"`([A-Z]\w+)`", sentence))
+    assert used == checked | set(re.findall(r"`([A-Z]\w+)`", following))

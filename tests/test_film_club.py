@@ -5,7 +5,8 @@ import pytest
 
 from rather import AltSVM, InputError
 from rather.cli import film_club
-from rather.cli.film_club import ANSWERS, FILMS, HANDFULS, hit_rate
+from rather.cli.film_club import HANDFULS, hit_rate
+from rather.datasets.films import ANSWERS, AXES, FILMS, club
 
 
 @pytest.fixture(scope="module")
@@ -17,12 +18,12 @@ def test_films_differ_and_lie_within_the_axes():
     """Every film has a place of its own, between -1 and 1 on each axis."""
     places = list(FILMS.values())
     assert len(set(places)) == len(places) == 40
-    assert all(len(place) == 1 + len(film_club.AXES) and max(map(abs, place)) <= 1 for place in places)
+    assert all(len(place) == 1 + len(AXES) and max(map(abs, place)) <= 1 for place in places)
 
 
 def test_world_is_its_films_and_members():
     """Rows of the truth belong to the ids at the same place, and every member gives as many answers."""
-    world = film_club.film_club(members=30, seed=3)
+    world = club(members=30, seed=3)
     votes = world.comparisons
     assert votes.items.tolist() == sorted(FILMS)
     assert [tuple(row) for row in world.item_factors.tolist()] == [FILMS[title] for title in votes.items]
@@ -33,13 +34,13 @@ def test_world_is_its_films_and_members():
 
 def test_same_seed_same_club():
     """A seed fixes the club; another seed makes another."""
-    a, b, c = (film_club.film_club(members=20, seed=seed).comparisons.pairs() for seed in (1, 1, 2))
+    a, b, c = (club(members=20, seed=seed).comparisons.pairs() for seed in (1, 1, 2))
     assert np.array_equal(a.winner, b.winner) and not np.array_equal(a.winner, c.winner)
 
 
 def test_answers_follow_the_truth():
     """Members answer as their true scores say as often as Bradley-Terry-Luce has it."""
-    world = film_club.film_club(members=1000, seed=0)
+    world = club(members=1000, seed=0)
     pairs = world.comparisons.pairs()
     margin = world.margins(pairs.user, pairs.winner, pairs.loser)
     expected = np.mean(1 / (1 + np.exp(-np.abs(margin))))
@@ -73,7 +74,7 @@ def test_personal_beats_global(seed):
 
 def test_global_ranking_is_not_made_of_straw():
     """The one ranking it is compared with predicts nearly as much as the best single ranking there is."""
-    world = film_club.film_club(members=400, seed=0)
+    world = club(members=400, seed=0)
     bias = AltSVM().fit(world.comparisons).item_bias_
     best = world.scores.mean(axis=0)
     share = [np.mean([hit_rate(truth, ranking) for truth in world.scores]) for ranking in (bias, best)]
@@ -104,4 +105,4 @@ def test_newcomers_are_known_better_with_every_handful(story):
 def test_impossible_clubs_are_refused(members):
     """A club has from 20 to 1000 members."""
     with pytest.raises(InputError, match="members is"):
-        film_club.film_club(members=members)
+        club(members=members)

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from rather import InputError
-from rather.data import frames, table_files
+from rather import InputError, Table
+from rather.data import frames, table_files, tables
 
 TABLE = {"user": ["ann", "bob", "ann"], "n": [3, 1, 2], "share": [0.5, -1.0, 2.0]}
 MAKERS = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -34,6 +34,18 @@ def test_take_keeps_rows_and_kind(kind):
     assert {name: list(v) for name, v in got.items()} == {"user": ["ann", "ann"], "n": [3, 2], "share": [0.5, 2.0]}
 
 
+def test_a_table_of_results_is_a_dict_of_its_columns():
+    """Everything that reads a frame reads a Table as it reads the dict of the table's columns."""
+    columns = {name: np.array(values, dtype=object if name == "user" else None) for name, values in TABLE.items()}
+    table = Table(columns, "pandas")
+    assert frames.kind_of(table) == "dict" and frames.names_in(table) == list(TABLE) and frames.length(table) == 3
+    assert frames.columns(table, {"who": "user"})["who"].tolist() == TABLE["user"]
+    part = frames.take(table, np.array([True, False, True]))
+    assert {name: list(values) for name, values in part.items()} == {
+        "user": ["ann", "ann"], "n": [3, 2], "share": [0.5, 2.0],
+    }  # fmt: skip
+
+
 def test_take_goes_by_position_not_by_index():
     """A pandas index, whatever it holds, does not decide which rows are taken, and stays with its rows."""
     frame = pd.DataFrame(TABLE, index=[2, 0, 0])
@@ -52,7 +64,7 @@ def test_take_leaves_python_lists_alone():
 def test_make_and_read_back(kind, ids):
     """A table of ids and numbers made as any kind of frame reads back the same."""
     column = np.array(ids) if max(map(str, ids)) == "3" else np.array(ids, dtype=object)
-    frame = frames.make({"id": column, "score": np.array([0.5, 1.5], np.float32)}, kind)
+    frame = tables.make({"id": column, "score": np.array([0.5, 1.5], np.float32)}, kind)
     got = frames.columns(frame, {"id": "id", "score": "score"})
     assert frames.kind_of(frame) == kind
     assert list(got["id"]) == ids and list(got["score"]) == [0.5, 1.5]
@@ -63,7 +75,7 @@ def test_integers_beyond_64_bits_survive(kind):
     """Kinds of frame that can hold integers beyond 64 bits give them back."""
     if kind == "polars" and not hasattr(pytest.importorskip("polars"), "Int128"):
         pytest.skip("this polars has no integers of 128 bits")
-    frame = frames.make({"id": np.array([2**70, -(2**70)], dtype=object)}, kind)
+    frame = tables.make({"id": np.array([2**70, -(2**70)], dtype=object)}, kind)
     assert list(frames.columns(frame, {"id": "id"})["id"]) == [2**70, -(2**70)]
 
 

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq, minimize
+from scipy.integrate import quad
+from scipy.optimize import minimize
 from scipy.special import expit
+from scipy.stats import norm
 
 import rather
 from rather import Comparisons, Global
+from rather.models.places import shortest
 from rather.solving import bradley_terry
 from rather.solving.bradley_terry import SPREAD, TYPICAL
 from reference import LOSSES
@@ -144,6 +147,24 @@ def test_no_idle_rounds(loss):
     assert model.converged_ == (loss == "logistic") and model.history_[-1]["gap"] < 1e-10
 
 
+@pytest.mark.parametrize("tol", [1e-5, 0.0])
+def test_a_hinge_comes_near_its_optimum_at_any_tol(tol):
+    """Rounds in which the gap grows for a while are no end, and no tolerance is too small to smooth a hinge less."""
+    comparisons = rather.simulate(200, 40, per_user=30, seed=3).comparisons
+    model = Global(loss="hinge", reg=3.0, item_power=0.0, tol=tol, max_iter=500).fit(comparisons)
+    assert len(model.history_) < 150 and model.history_[-1]["gap"] < 1e-4
+
+
+def test_logistic_scores_of_ratings_are_at_the_optimum():
+    """Ratings have weights N^-balance and ridges of their own, and the same double precision."""
+    comparisons = rather.simulate(n_users=60, n_items=20, per_user=12, levels=5, seed=0).comparisons
+    model = Global(loss="logistic", item_power=0.0, balance=0.5, reg=2.0).fit(comparisons)
+    p = comparisons.pairs()
+    weight = p.weights() * np.bincount(p.user)[p.user] ** -0.5
+    best = optimum(comparisons.n_items, p.winner, p.loser, weight, 2.0)
+    assert model.converged_ and np.abs(model.item_bias_ - best).max() <= 1e-6
+
+
 def test_choix_by_a_closed_form():
     """The first example of choix: of three items on a circle, one of which wins against the one before 3 of 4 times."""
     votes = {"winner": [0, 0, 0, 1, 1, 1, 1, 2], "loser": [1, 1, 1, 0, 2, 2, 2, 1]}
@@ -198,18 +219,28 @@ def test_the_ridge_does_not_grow_with_the_votes(users, loss):
 
 
 def test_the_ridge_has_the_largest_evidence():
-    """Of two items only their margin x is known: its Laplace evidence times the prior, maximised by itself."""
+    """Of two items only their margin x is known: its evidence, integrated numerically, times the prior."""
+    for won, lost in ((14, 6), (3, 0), (150, 50)):
 
-    def value(log_r, won=14, lost=6):
-        r = np.exp(log_r)  # the prior variance of x is 2 / r
-        x = brentq(lambda x: won * expit(-x) - lost * expit(x) - r / 2 * x, -20, 20)
-        loss = won * np.logaddexp(0, -x) + lost * np.logaddexp(0, x) + r / 4 * x * x
-        h = (won + lost) * expit(x) * expit(-x)
-        return loss + 0.5 * np.log(h + r / 2) - 0.5 * np.log(r / 2) + 0.5 * ((log_r + np.log(TYPICAL)) / SPREAD) ** 2
+        def value(log_r, won=won, lost=lost):
+            sd, most = np.sqrt(2 / np.exp(log_r)), won * np.log(won) + lost * np.log(max(lost, 1))
+            most -= (won + lost) * np.log(won + lost)  # the largest log-likelihood
 
-    votes = {"winner": ["a"] * 14 + ["b"] * 6, "loser": ["b"] * 14 + ["a"] * 6}
-    best = minimize(lambda t: value(t[0]), [0.0], method="Nelder-Mead", options={"xatol": 1e-6}).x[0]
-    assert np.log(Global().fit(one_ranking(votes)).reg_) == pytest.approx(best, abs=0.01)
+            def density(x):
+                return norm.pdf(x, 0, sd) * np.exp(-won * np.logaddexp(0, -x) - lost * np.logaddexp(0, x) - most)
+
+            evidence = quad(density, -8 * sd, 8 * sd, limit=200)[0]
+            return 0.5 * ((log_r + np.log(TYPICAL)) / SPREAD) ** 2 - np.log(evidence)
+
+        votes = {"winner": ["a"] * won + ["b"] * lost, "loser": ["b"] * won + ["a"] * lost}
+        best = minimize(lambda t: value(t[0]), [0.0], method="Nelder-Mead", options={"xatol": 1e-6}).x[0]
+        assert np.log(Global().fit(one_ranking(votes)).reg_) == pytest.approx(best, abs=0.01)
+
+
+def test_pairs_that_share_no_item_do_not_move_the_ridge():
+    """One vote on each of many pairs says nothing of the prior variance: either item wins with probability 1/2."""
+    votes = {"winner": np.arange(0, 400, 2), "loser": np.arange(1, 400, 2)}
+    assert Global().fit(one_ranking(votes)).reg_ == pytest.approx(1 / TYPICAL, rel=0.01)
 
 
 def test_weights_have_no_unit():
@@ -249,20 +280,76 @@ def test_scores_of_votes_are_log_odds():
     assert model._slope.found.log_loss < np.log(2)
 
 
-@pytest.mark.parametrize("users", [None, 40])
+def givers(kind, n, rng):
+    """Return who gave n votes: nobody named, one of so many users, or one of 20 of whom one gave that share."""
+    if kind is None:
+        return {}
+    if kind < 1:
+        return {"user": np.where(rng.random(n) < kind, 0, rng.integers(1, 20, n))}
+    return {"user": rng.integers(0, kind, n)}
+
+
+def covered(users, n_items, sd, n, worlds):
+    """Return the share of true places, and of true scores, within intervals of 0.9."""
+    places, scores = [], []
+    for seed in range(worlds):
+        rng = np.random.default_rng([seed, n_items, n])
+        worth = sd * rng.standard_normal(n_items)
+        model = Global().fit(one_ranking(votes_of(worth, n, seed, **givers(users, n, rng))))
+        table, known = model.rank(interval=0.9), worth[model.items_]
+        place = (-worth[table["item"]]).argsort().argsort() + 1
+        places.append(((table["best"] <= place) & (place <= table["worst"])).mean())
+        draws = model._everyones_draws()
+        low, high = np.quantile(draws - draws.mean(axis=1, keepdims=True), [0.05, 0.95], axis=0)
+        scores.append(((low <= known - known.mean()) & (known - known.mean() <= high)).mean())
+    return np.mean(places), np.mean(scores)
+
+
+@pytest.mark.parametrize("users", [None, pytest.param(40, marks=pytest.mark.thorough), 0.9])
 def test_intervals_cover_true_places(users):
     """About nine in ten true places are within intervals of 0.9, at any number of votes, whoever gave them."""
     for n, worlds in ((10, 50), (100, 20), (1000, 8), (10_000, 4)):
-        held = []
-        for seed in range(worlds):
-            rng = np.random.default_rng(seed)
-            worth = 0.7 * rng.standard_normal(50)
-            votes = votes_of(worth, n, seed, **({} if users is None else {"user": rng.integers(0, users, n)}))
-            model = Global().fit(one_ranking(votes))
-            table = model.rank(interval=0.9)
-            place = (-worth[table["item"]]).argsort().argsort() + 1
-            held.append(((table["best"] <= place) & (place <= table["worst"])).mean())
-        assert 0.86 <= np.mean(held) <= 0.95
+        assert 0.86 <= covered(users, 50, 0.7, n, worlds)[0] <= 0.95
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("users", [None, 500, 0.9])
+@pytest.mark.parametrize(("n", "worlds"), [(10, 100), (100, 60), (1000, 40), (10_000, 20)])
+def test_intervals_cover_in_other_worlds(users, n, worlds):
+    """Places are covered with 20 items as with 100, and scores, too, where votes tell more than the prior."""
+    places, scores = np.mean(
+        [covered(users, items, sd, n, worlds) for items, sd in ((20, 0.5), (20, 1.0), (100, 0.7))], axis=0
+    )
+    assert 0.87 <= places <= 0.94
+    assert n < 1000 or 0.87 <= scores <= 0.94
+
+
+@pytest.mark.parametrize("users", [None, 0.9, 0.99, 200])
+@pytest.mark.parametrize("n_items", [2, 6])
+def test_intervals_are_as_wide_as_the_votes_leave_them(users, n_items):
+    """Users of one taste give draws about as wide as the posterior, be they many or one who gave most of the votes."""
+    votes = votes_of(np.linspace(-0.8, 0.8, n_items), 4000)
+    votes |= givers(users, 4000, np.random.default_rng(0))
+    model = Global().fit(one_ranking(votes))
+    b, H = model.item_bias_.astype(float), np.eye(n_items) * model.reg_
+    p = expit(b[votes["winner"]] - b[votes["loser"]])
+    for a, c, sign in (
+        ("winner", "winner", 1),
+        ("loser", "loser", 1),
+        ("winner", "loser", -1),
+        ("loser", "winner", -1),
+    ):
+        np.add.at(H, (votes[a], votes[c]), sign * p * (1 - p))
+    apart = np.eye(n_items) - 1 / n_items
+    expected = np.trace(apart @ np.linalg.inv(H) @ apart)
+    assert np.sqrt((model._everyones_draws() @ apart).var(axis=0).sum() / expected) == pytest.approx(1, abs=0.1)
+
+
+def test_ranges_hold_the_share_that_is_nearest():
+    """A range of whole places holds about the wanted share: one place fewer, if its share is nearer."""
+    columns = [[1] * 82 + [2] * 18, [1] * 78 + [2] * 22, [*range(1, 101)], [3] * 100, [1] * 5 + [2] * 90 + [3] * 5]
+    best, worst = shortest(np.array(columns).T, 0.9)
+    assert list(zip(best, worst, strict=True)) == [(1, 1), (1, 2), (1, 90), (3, 3), (2, 2)]
 
 
 def test_all_answers_of_one_user_count():

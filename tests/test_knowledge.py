@@ -80,6 +80,21 @@ def test_the_side_on_which_an_item_stood_counts(known):
     assert np.subtract(*tie) < np.subtract(*turned)  # to be undecided speaks against the favoured side
 
 
+def test_differences_say_how_sure_they_are(known, monkeypatch):
+    """The interval that is told is that of the bars: a narrower one tells of more items."""
+    told, said = {}, [Said(0, k, "left") for k in range(1, N)]
+    for interval in (0.9, 0.1):
+        monkeypatch.setattr(panels, "INTERVAL", interval)
+        told[interval] = panels.difference(known, known.belief(said), said, N)
+        assert told[interval]["interval"] == interval
+        nothing = Knowledge(only_ids(range(N)))
+        assert panels.difference(nothing, nothing.nothing, [], N) == {"rows": [], "interval": interval}
+        for row in told[interval]["rows"]:
+            wide = (row["high"] - row["low"]) / 2
+            assert row["high"] - row["difference"] == pytest.approx(wide) and abs(row["difference"]) > wide
+    assert len(told[0.1]["rows"]) > len(told[0.9]["rows"])
+
+
 @pytest.mark.parametrize("kind", ["nothing", "a model"])
 def test_no_more_answers_than_pairs(known, kind):
     """What settles the top is never more than can still be asked, down to nothing."""

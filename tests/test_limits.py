@@ -78,7 +78,7 @@ LIMITS = {
                       {"explore": ([0, 1], [-0.1, 1.1]), "n_best": COUNT, "seed": SEED_OF_NUMPY}),
     "questionnaire": (lambda **k: rather.questionnaire(model(), **{"n": 1, **k}), {"n": COUNT, "each": COUNT}),
     "top_certainty": (lambda **k: rather.top_certainty(model(), **{"most": 1, **k}),
-                {"top": ([1, 6], [0, 1.5, 7]), "target": SHARE, "most": COUNT, "seed": SEED_OF_NUMPY}),
+                {"top": ([1, 6], [0, 1.5, 7]), "target": SHARE, "most": ([0, 1], [-1, 1.5]), "seed": SEED_OF_NUMPY}),
     "ItemMean": (fitted(rather.ItemMean, ratings), {"shrink": ([0, 1e15], [-1, 2e15]), "seed": SEED}),
     "Popularity": (fitted(rather.Popularity, clicks), {"seed": SEED}),
     "EASE": (fitted(rather.EASE, clicks), {"reg": ([1e-3], [0, -1, 1e31]), "balance": ([0, 1], [-0.1, 1.1])}),

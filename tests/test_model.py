@@ -133,10 +133,11 @@ def test_ties_go_by_item_id():
 
 
 def test_similar_items_are_by_cosine(model):
-    """The most similar items are those of largest cosine between factors, the item itself left out."""
+    """The most similar items are those of largest cosine between factors, without the item itself."""
     V = model.item_factors_ / np.linalg.norm(model.item_factors_, axis=1)[:, None]
     for j in (0, 11, 22):
         table = model.similar_items(model.items_[j], k=22)
+        assert table.about == {"scale": "cosine"}
         cosine = np.delete(V @ V[j], j)
         order = np.argsort(-cosine, kind="stable")
         assert table["item"].tolist() == np.delete(model.items_, j)[order].tolist()

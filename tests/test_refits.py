@@ -224,6 +224,50 @@ def test_one_person_is_no_crowd(tmp_path, monkeypatch, model):
         assert here.wait(here.served.refits._is_due())
 
 
+def of_one_side(here, n):
+    """A script's answers: all of them on the left."""
+    browser = here.another_browser()
+    for _ in range(n):
+        assert here.answer(here.question(browser=browser)["token"], "left", browser=browser).status_code == 200
+
+
+def test_scripts_are_no_crowd(tmp_path, monkeypatch, model):
+    """Neither their answers nor they themselves count towards a first model, which is not fitted to them."""
+    fits_by(monkeypatch, model.read_bytes())
+    with Here(tmp_path, listed=only_ids([*ITEMS, *"ijklmn"]), refit_every=1e9) as here:
+        answered(here, 6)
+        for _ in range(PEOPLE - 1):
+            of_one_side(here, FEW)
+        assert here.ledger.counts(0.0) == (PEOPLE, 6 + 4 * FEW)
+        for _ in range(2):
+            assert not here.wait(here.served.refits._is_due())
+        collecting = here.get("/api/about").json()["collecting"]
+        assert collecting == {"answers": 6, "needed": FEW, "people": 1, "people_needed": PEOPLE}
+        assert "rather_people_until_first_fit 4.0" in here.as_admin("/metrics").text
+        assert f"rather_answers_until_first_fit {FEW - 6}.0" in here.as_admin("/metrics").text
+        answered(here, FEW - 7)
+        assert not here.wait(here.served.refits._is_due())
+        answered(here, 1)
+        assert here.wait(here.served.refits._is_due()) and here.served.refits._answers == FEW
+        of_one_side(here, FEW)
+        assert not here.wait(here.served.refits._is_due())  # nothing is new but what a script said
+        answered(here, 1)
+        assert here.wait(here.served.refits._is_due())
+
+
+def test_scripts_are_counted_seldom(tmp_path, monkeypatch, model):
+    """All marks are worked out again only once as many answers came as a fit lacks."""
+    fits_by(monkeypatch, model.read_bytes())
+    looks = []
+    monkeypatch.setattr(refits, "counted", lambda ledger: looks.append(1) or (PEOPLE, FEW - 10))
+    with Here(tmp_path, refit_every=1e9) as here:
+        answered(here, FEW)
+        for more in (0, 9, 1):
+            answered(here, more)
+            assert not here.wait(here.served.refits._is_due())
+    assert len(looks) == 2
+
+
 def test_a_restart_without_new_votes_fits_nothing(tmp_path, monkeypatch, model):
     """How many answers were fitted is on disk; enough new ones are fitted after a restart as before it."""
     calls = fits_by(monkeypatch, model.read_bytes())

@@ -6,14 +6,13 @@ import sys
 from pathlib import Path
 
 import claims
-import common
 import figure2
-import measuring
 import page
 import pytest
 import table2
 import table4
-import tables
+
+from measuring import common, experiment, tables
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def results(tmp_path, monkeypatch):
 
 def keep(values, **at):
     for seed, value in enumerate(values):
-        measuring.keep("table2", {"data": "ml-1m", **at}, seed, [{"ndcg": value}])
+        experiment.keep("table2", {"data": "ml-1m", **at}, seed, [{"ndcg": value}])
 
 
 def test_the_page_is_what_the_results_say():
@@ -95,7 +94,7 @@ def test_rows_from_elsewhere_replace_cells(results, monkeypatch, capsys):
     for folder, values in {"own": {"A": 1.0, "B": 2.0}, "theirs": {"B": 3.0, "C": 4.0}}.items():
         monkeypatch.setattr(common, "RESULTS", results / folder)
         for method, value in values.items():
-            measuring.keep("x", {"data": "ml-1m", "method": method}, 0, [{"value": value}])
+            experiment.keep("x", {"data": "ml-1m", "method": method}, 0, [{"value": value}])
     given = ["--results", str(results / "own"), "--take", str(results / "theirs")]
     monkeypatch.setattr(sys, "argv", ["x.py", *given])
     tables.main("x", "About.", cells, lambda rows: f"{len(rows)} rows", data=("ml-1m",))
@@ -104,7 +103,8 @@ def test_rows_from_elsewhere_replace_cells(results, monkeypatch, capsys):
 
 
 SCRIPT = """
-import os, signal, tables
+import os, signal
+from measuring import tables
 
 def judge(method):
     if method == "B":
@@ -125,7 +125,7 @@ def test_several_processes_measure_at_once(results):
     (results / "x.py").write_text(SCRIPT)
     command = [sys.executable, "x.py", "--data", "ml-1m", "--processes", "2", "--threads", "3", "--results", "."]
     known = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
-    path = {"PYTHONPATH": str(Path(tables.__file__).parent)}
+    path = {"PYTHONPATH": os.pathsep.join([str(Path(tables.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run(command, cwd=results, env={**known, **path}, capture_output=True, text=True)
     rows = common.read("x")
     assert [(row["method"], row["seed"]) for row in rows] == [("A", 0), ("A", 1), ("C", 0), ("C", 1)], done.stderr
@@ -218,7 +218,7 @@ def test_time_to_the_rivals_best(results):
         for seed, (near, best) in enumerate(ends):
             at = {"data": "ml-1m", "panel": "ratings", "method": method, "threads": 1}
             points = [{"round": n, "time": near / (3 - n), "value": best * n / 2} for n in range(3)]
-            measuring.keep(figure2.NAME, at, seed, points)
+            experiment.keep(figure2.NAME, at, seed, points)
         return claims.sooner("ratings", "CofiRank")
 
     timed("CofiRank", (9, 0.8), (9.5, 0.7))
@@ -236,7 +236,7 @@ def test_speed_up_is_judged_at_the_papers_threads(results):
     for n, times in {1: (100.0, 120.0), 4: (25.0, 40.0, 1.0)}.items():
         for seed, seconds in enumerate(times):
             at = {"data": "ml-1m", "method": "sdca", "threads": n}
-            measuring.keep(table4.NAME, at, seed, [{"seconds": seconds, "rounds": 9, "objective": 1.0, "gap": 1e-6}])
+            experiment.keep(table4.NAME, at, seed, [{"seconds": seconds, "rounds": 9, "objective": 1.0, "gap": 1e-6}])
     (contest,) = claims.speed_up()
     assert contest.better and "on 4 threads: 3.5 times one on seeds 0 to 1 (paper: 2.6 times)" in contest.numbers
     assert "| sdca, speed-up | 1.0x | – | 3.5x |" in table4.table(common.read(table4.NAME))

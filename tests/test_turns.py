@@ -151,6 +151,14 @@ def test_the_ranking_says_of_how_many_first_it_tells(tmp_path):
             assert got["top_of"] == top == round(sum(row["top"] for row in got["rows"]))
 
 
+def test_differences_name_their_interval(here):
+    """Bars are of an interval, which the document and its description name."""
+    here.question()
+    assert here.get("/api/difference").json() == {"rows": [], "interval": 0.9, "answered": 0}
+    described = here.get("/openapi.json").json()["components"]["schemas"]["Differences"]
+    assert "interval" in described["required"]
+
+
 def test_a_share_shows_the_ranking_and_no_answers(here):
     """To anybody with the link; whose secret is only kept hashed."""
     token = here.question()["token"]

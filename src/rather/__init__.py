@@ -4,7 +4,7 @@ Many users, each saying "I would rather have j than k" a few times; out comes a 
 learned together through a low-rank model.
 """
 
-from . import plot
+from . import datasets, plot
 from .asking import Question, TopCertainty, next_question, questionnaire, top_certainty
 from .data.comparisons import Comparisons
 from .data.needed import answers_needed
@@ -12,7 +12,7 @@ from .data.simulate import World, simulate
 from .data.splits import Split, split_clicks, split_ratings, split_time
 from .data.tables import Table
 from .errors import FileError, InputError, NotFittedError
-from .estimators import ESTIMATORS, load
+from .estimators import ESTIMATORS, default_estimator, fit, load
 from .judging.mean import Mean
 from .judging.metrics import ndcg, pairwise_accuracy, precision
 from .judging.scoring import HasScores
@@ -77,6 +77,9 @@ __all__ = [
     "UnknownUserWarning",
     "World",
     "answers_needed",
+    "datasets",
+    "default_estimator",
+    "fit",
     "load",
     "ndcg",
     "next_question",

@@ -268,13 +268,20 @@ def top_certainty(
     True
     """
     number("target", target, above=0.0, below=1.0)
-    number("most", most, at_least=1, integer=True)
+    number("most", most, at_least=0, integer=True)
     number("seed", seed, at_least=0, integer=True)
     now, belief, _ = known_of(model, person)
     every = now._candidates(items) if items is not None else _candidates(now, None, ())
     number("top", top, at_least=1, at_most=min(len(every), MOST_TOP), integer=True)
     share, more = settling(belief, every, int(top), target, int(most), int(seed))
     return TopCertainty(int(top), share, float(target), more)
+
+
+def pairs_left(model: Any, person: Any = None, candidates: Any = None, unknown: Any = ()) -> int:
+    """Return how many pairs :func:`next_question` can still ask a person about."""
+    now, _, asked = known_of(model, person)
+    items = set(_known_candidates(now, candidates, unknown).tolist())
+    return len(items) * (len(items) - 1) // 2 - sum(j in items and k in items for j, k in asked)
 
 
 # -- what is known ----------------------------------------------------------------------------------------------------
@@ -300,6 +307,19 @@ def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]
 
 
 def _candidates(model: Any, candidates: Any, unknown: Any) -> Codes:
+    """The items that may be asked about, in order; an InputError says what is wrong with their number."""
+    items = _known_candidates(model, candidates, unknown)
+    if len(items) < 2:
+        raise InputError("there is nothing to ask: fewer than two candidates are left; name more")
+    if len(items) > 4 * CANDIDATES:
+        raise InputError(
+            f"there are {len(items):,} candidates; name at most {4 * CANDIDATES:,}, such as well-known ones"
+        )
+    return np.sort(items)
+
+
+def _known_candidates(model: Any, candidates: Any, unknown: Any) -> Codes:
+    """The candidates, by default those that most people met, but for those that are unknown to the person."""
     if candidates is None:
         count = model._crowd().count
         items = np.argsort(-count, kind="stable").astype(np.int32)
@@ -310,11 +330,4 @@ def _candidates(model: Any, candidates: Any, unknown: Any) -> Codes:
     gone = list(unknown)
     if gone:
         items = items[~np.isin(items, model._item_codes(gone))]
-    items = items[:CANDIDATES] if candidates is None else items
-    if len(items) < 2:
-        raise InputError("there is nothing to ask: fewer than two candidates are left; name more")
-    if len(items) > 4 * CANDIDATES:
-        raise InputError(
-            f"there are {len(items):,} candidates; name at most {4 * CANDIDATES:,}, such as well-known ones"
-        )
-    return np.sort(items)
+    return items[:CANDIDATES] if candidates is None else items

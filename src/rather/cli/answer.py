@@ -47,7 +47,10 @@ def table(console: Console, records: list[Document], names: Sequence[str]) -> No
     from rich.table import Table
 
     right = {name: name in PLACES + DIGITS for name in names}
-    columns = {name: [f"{r[name]:.4f}" if name in DIGITS and not isinstance(r[name], str) else str(r[name]) for r in records] for name in names}
+    columns = {
+        name: [f"{r[name]:.4f}" if name in DIGITS and not isinstance(r[name], str) else str(r[name]) for r in records]
+        for name in names
+    }
     if len(records) > LONG:  # which would take seconds to fold and colour
         padded = [_padded([name, *column], right[name]) for name, column in columns.items()]
         text = "".join(f"{'  '.join(row)}\n" for row in zip(*padded, strict=True))

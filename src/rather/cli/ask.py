@@ -20,7 +20,7 @@ from .conversation import MOST, UNSEEN, Conversation, News, meant
 from .features import titles
 from .inputs import STANDARD_INPUT, add_csv
 from .outputs import add_force, check_different, check_table
-from .wording import for_the_shell
+from .remedies import in_shell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,9 +37,9 @@ FOR_PROGRAMS = (
     "probability of left, the information of an answer in bits, policy (how the pair was chosen) and propensity (the "
     "probability of choosing it). 'list', after an answer: answered (how many), unseen, of (how many items), ranking "
     "(the first N: rank, item, score, the places best to worst, and p_top, the probability of being among the first "
-    "'top_of'), top_certainty (the share of the first 'top' that belong there, and the 'more_answers' that bring it to "
-    f"'target'; null: over {MOST}). 'error', instead of a list: a sentence. 'end', the last line: a list, and all "
-    "answers."
+    "'top_of'), top_certainty (the share of the first 'top' that belong there, how many pairs are 'left' to ask, and "
+    f"the 'more_answers' that bring the share to 'target'; null: over {MOST}, or more than are left). 'error', instead "
+    "of a list: a sentence. 'end', the last line: a list, and all answers."
 )
 
 
@@ -106,7 +106,7 @@ def _talk(conversation: Conversation, voice: ToPerson | ToProgram) -> str:
         except InputError as e:
             if not conversation.steps:
                 raise
-            return for_the_shell(str(e))
+            return in_shell(e, conversation.options)
         voice.tell(news, conversation)
         voice.ask(question, conversation)
         line = voice.hear()
@@ -211,12 +211,17 @@ def _show_list(document: Document, console: Console, before: dict[Any, int]) -> 
     console.print(_in_a_sentence(**document["top_certainty"]))
 
 
-def _in_a_sentence(top: int, share: float, target: float, more_answers: int | None) -> str:
+def _in_a_sentence(top: int, share: float, target: float, more_answers: int | None, left: int) -> str:
     what = {1: "your favourite", 2: "your top two", 3: "your top three"}[top]
     if share >= target:
         return f"{what}: settled (about {share:.0%})"
-    away = "one more answer" if more_answers == 1 else f"some {more_answers} more answers"
-    away = f"more than {MOST} answers away" if more_answers is None else away
+    if more_answers is not None:
+        away = "one more answer" if more_answers == 1 else f"some {more_answers} more answers"
+    elif left >= MOST:
+        away = f"more than {MOST} answers away"
+    else:
+        pairs = {0: "no pair is left to ask", 1: "the one pair left may not settle it"}
+        away = pairs.get(left, f"the {left} pairs left may not settle it")
     return f"{what}: about {share:.0%} settled, {away}"
 
 

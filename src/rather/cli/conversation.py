@@ -10,7 +10,7 @@ import re
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from ..asking import Question, next_question, top_certainty
+from ..asking import Question, next_question, pairs_left, top_certainty
 from .answer import Document, choices
 from .asked import known_of
 from .ids import typed
@@ -79,10 +79,11 @@ class Conversation:
         """What is known by now, for the document; and all items in order."""
         person, n = self._person(), len(self.model.items_)
         ranked = person.rank(interval=self.options.interval, top=min(self.options.top, n))
-        certainty = top_certainty(self.model, person, min(SETTLED, n), most=MOST)
+        left = pairs_left(self.model, person, self.candidates, self.unseen)
+        certainty = asdict(top_certainty(self.model, person, min(SETTLED, n), most=min(MOST, left))) | {"left": left}
         about = {"answered": len(self.answers), "unseen": self.unseen, **choices(ranked)}
         rows = [self._row(row) for row in ranked[: self.options.top]]
-        return {**about, "of": n, "ranking": rows, "top_certainty": asdict(certainty)}, ranked["item"].tolist()
+        return {**about, "of": n, "ranking": rows, "top_certainty": certainty}, ranked["item"].tolist()
 
     def _row(self, row: Any) -> Document:
         told = {name: getattr(row, name) for name in ("rank", "item", "score", "best", "worst", "p_top")}

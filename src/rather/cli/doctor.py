@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__, cores, native
-from ..data.datasets import cache
 from ..data.simulate import simulate
+from ..datasets.named import cache
 from ..models.altsvm import AltSVM
 
 if TYPE_CHECKING:

@@ -1,22 +1,16 @@
-"""The demonstration's world: a film club whose members' tastes are known, so that what was learned can be checked.
-
-The films are real; where they lie on the axes, the members and their answers are made up.
-"""
+"""The demonstration: a film club's tastes are learned from the members' votes and checked against the truth."""
 
 from __future__ import annotations
 
 import time
 from itertools import combinations
-from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..data.comparisons import Comparisons
 from ..data.simulate import World, answers, draw_pairs
-from ..data.votes import Votes
-from ..errors import number
+from ..datasets.films import ANSWERS, AXES, TASTE, club, tastes
 from ..judging.metrics import pairwise_accuracy
 from ..models.altsvm import AltSVM
 
@@ -25,99 +19,15 @@ if TYPE_CHECKING:
 
 Scores = npt.NDArray[Any]
 
-AXES = (("quiet", "loud"), ("light", "dark"), ("old", "new"))
-
-# title: how much everybody likes it, then quiet -1 .. +1 loud, light -1 .. +1 dark, old -1 .. +1 new
-FILMS = {
-    "Alien": (0.5, 0.5, 0.9, -0.1),
-    "Amélie": (0.4, -0.3, -0.9, 0.5),
-    "Apocalypse Now": (0.4, 0.6, 0.8, -0.2),
-    "Back to the Future": (0.6, 0.5, -0.8, 0.0),
-    "Barbie": (-0.2, 0.2, -0.8, 1.0),
-    "Before Sunrise": (0.1, -1.0, -0.5, 0.3),
-    "Blade Runner": (0.3, 0.3, 0.7, -0.1),
-    "Breakfast at Tiffany's": (-0.1, -0.7, -0.6, -0.7),
-    "Casablanca": (0.7, -0.6, 0.0, -1.0),
-    "Chinatown": (0.2, -0.3, 0.8, -0.4),
-    "Citizen Kane": (0.3, -0.7, 0.4, -1.0),
-    "Die Hard": (0.1, 1.0, -0.1, 0.1),
-    "Fargo": (0.3, -0.2, 0.6, 0.3),
-    "Get Out": (0.2, 0.2, 0.8, 0.9),
-    "Inception": (0.5, 0.9, 0.3, 0.8),
-    "Jaws": (0.2, 0.6, 0.5, -0.3),
-    "Jurassic Park": (0.3, 0.9, -0.2, 0.3),
-    "La La Land": (0.0, -0.2, -0.6, 0.9),
-    "Lost in Translation": (0.0, -0.9, 0.0, 0.5),
-    "Mad Max: Fury Road": (0.2, 1.0, 0.6, 0.9),
-    "Moonlight": (0.1, -0.8, 0.4, 0.9),
-    "Notting Hill": (-0.5, -0.6, -0.9, 0.4),
-    "Paddington 2": (0.2, 0.1, -1.0, 0.9),
-    "Parasite": (0.7, 0.1, 0.8, 1.0),
-    "Psycho": (0.4, -0.1, 0.9, -0.8),
-    "Pulp Fiction": (0.6, 0.5, 0.6, 0.3),
-    "Roman Holiday": (0.0, -0.7, -0.9, -0.9),
-    "Seven Samurai": (0.6, 0.6, 0.3, -0.9),
-    "Singin' in the Rain": (0.3, 0.1, -1.0, -0.9),
-    "Some Like It Hot": (0.3, 0.0, -0.9, -0.8),
-    "Spirited Away": (0.8, 0.1, -0.2, 0.5),
-    "Star Wars": (0.6, 1.0, -0.3, -0.2),
-    "The Dark Knight": (0.6, 0.9, 0.7, 0.7),
-    "The Godfather": (0.9, -0.1, 0.7, -0.4),
-    "The Matrix": (0.6, 1.0, 0.4, 0.4),
-    "The Shining": (0.3, 0.0, 1.0, -0.1),
-    "Titanic": (-0.3, 0.4, 0.0, 0.3),
-    "Tokyo Story": (0.3, -1.0, 0.1, -0.9),
-    "Toy Story": (0.5, 0.3, -0.9, 0.3),
-    "Vertigo": (0.3, -0.5, 0.6, -0.8),
-}
-
-FIRST_NAMES = (
-    "Ada", "Bela", "Chidi", "Dana", "Emre", "Femi", "Greta", "Hana", "Ines", "Jonas", "Kofi", "Lena", "Mateo",
-    "Nadia", "Oskar", "Priya", "Quinn", "Rosa", "Sami", "Tove", "Ugo", "Vera", "Wanda", "Ximena", "Yusuf", "Zora",
-    "Anouk", "Boris", "Carmen", "Dov", "Elif", "Farid", "Gwen", "Hugo", "Isla", "Jun", "Kaya", "Luca", "Mina", "Niko",
-)  # fmt: skip
 NEWCOMER = "Noor"
-
-QUALITY = 3.5  # how much everybody weighs a film's quality, and
-TASTE = 1.8  # how much, typically, each axis: both against the noise of an answer, whose logistic scale is 1
-ANSWERS = 30  # of each member
 NEWCOMERS = 200  # to average over
 HANDFULS = (0, 5, 10, 20)
 LISTED = 10
 
 
-def film_club(members: int = 400, seed: int = 0) -> World:
-    """The club's answers and the truth behind them.
-
-    A member's score of a film is its quality plus how far it lies to the member's side of each axis; each of the
-    member's 30 answers follows the Bradley-Terry-Luce model.
-
-    Examples
-    --------
-    >>> world = film_club(members=50)
-    >>> world.comparisons
-    Comparisons: 1,500 comparisons by 50 users over 40 items
-    >>> world.comparisons.items[:3].tolist()
-    ['Alien', 'Amélie', 'Apocalypse Now']
-    """
-    names = [f"{first} {letter}." for first in FIRST_NAMES for letter in ascii_uppercase]
-    number("members", members, at_least=20, at_most=1000, integer=True)
-    number("seed", seed, at_least=0, integer=True)
-    rng = np.random.default_rng(seed)
-    users = np.array(sorted(rng.choice(names, members, replace=False).tolist()), dtype=object)
-    titles = sorted(FILMS)
-    films = np.array([FILMS[title] for title in titles])
-    tastes = _tastes(rng, members)
-    _, left, right = draw_pairs(rng, members, len(films), members * ANSWERS)
-    pairs = answers(rng, tastes, films, np.repeat(np.arange(members), ANSWERS), left, right)
-    source = Votes(members, len(films), pairs)
-    votes = Comparisons(users, np.array(titles, dtype=object), source)
-    return World(votes, tastes, films, {}, np.zeros(members, bool))
-
-
 def run(members: int, seed: int) -> dict[str, Any]:
     """Fit the club and check what was learned against the truth; everything the demonstration shows."""
-    world = film_club(members, seed)
+    world = club(members, seed)
     began = time.perf_counter()
     model = AltSVM(seed=seed).fit(world.comparisons)
     seconds = time.perf_counter() - began
@@ -139,10 +49,6 @@ def run(members: int, seed: int) -> dict[str, Any]:
         "member": _dissenter(world, model),
         "newcomer": _newcomer(world, model, seed),
     }
-
-
-def _tastes(rng: np.random.Generator, n: int) -> Scores:
-    return np.column_stack((np.full(n, QUALITY), TASTE * rng.standard_normal((n, len(AXES)))))
 
 
 def _dissenter(world: World, model: AltSVM) -> dict[str, Any]:
@@ -169,11 +75,11 @@ def _dissenter(world: World, model: AltSVM) -> dict[str, Any]:
 def _newcomer(world: World, model: AltSVM, seed: int) -> dict[str, Any]:
     """Newcomers with tastes of their own who answer random questions; the first of them by name."""
     rng = np.random.default_rng([seed, NEWCOMERS])
-    tastes = _tastes(rng, NEWCOMERS)
-    truths = tastes @ world.item_factors.T
+    theirs = tastes(rng, NEWCOMERS)
+    truths = theirs @ world.item_factors.T
     most = max(HANDFULS)
     _, left, right = draw_pairs(rng, NEWCOMERS, len(model.items_), NEWCOMERS * most)
-    pairs = answers(rng, tastes, world.item_factors, np.repeat(np.arange(NEWCOMERS), most), left, right)
+    pairs = answers(rng, theirs, world.item_factors, np.repeat(np.arange(NEWCOMERS), most), left, right)
     said = list(zip(model.items_[pairs.winner].tolist(), model.items_[pairs.loser].tolist(), strict=True))
     each = [said[n * most : (n + 1) * most] for n in range(NEWCOMERS)]
     progress = []
@@ -183,7 +89,7 @@ def _newcomer(world: World, model: AltSVM, seed: int) -> dict[str, Any]:
         progress.append({"answers": n_answers, "accuracy": hits[0], "average": float(np.mean(hits))})
     return {
         "name": NEWCOMER,
-        "taste": taste_in_words(tastes[0]),
+        "taste": taste_in_words(theirs[0]),
         "answers": [list(answer) for answer in each[0]],
         "progress": progress,
         "best": {

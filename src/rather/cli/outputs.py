@@ -80,10 +80,14 @@ def saved(model: Any, path: str, slim: bool, seconds: dict[str, float]) -> Docum
     return {"out": path, "bytes": Path(path).stat().st_size, "answers": model._fitted_to is not None and not slim}
 
 
-def show_saved(document: Document, named: str) -> dict[str, str]:
-    """Return lines for the times of a command, but for that of the named step, and for the file."""
+def show_saved(document: Document, named: str, slim: str = "") -> dict[str, str]:
+    """Return lines for the times of a command, but for that of the named step, and for the file.
+
+    ``slim`` is what is added about a file without answers.
+    """
     times = {f"{name} took": f"{took:.2f} seconds" for name, took in document["seconds"].items() if name != named}
-    holds = "with everybody's answers; --slim leaves them out" if document["answers"] else "without anybody's answers"
+    without = f"without anybody's answers{slim}"
+    holds = "with everybody's answers; --slim leaves them out" if document["answers"] else without
     return {**times, "saved": f"{document['out']} ({_shown(document['bytes'])}, {holds})"}
 
 

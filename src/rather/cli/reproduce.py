@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data import datasets
+from .. import datasets
 from ..errors import FileError, InputError, one_of
 from .answer import Document, facts
 
@@ -51,7 +51,7 @@ def folder() -> Path:
     """The folder of the scripts: beside the package's sources, or in the current folder."""
     places = [Path(__file__).parents[3] / "paper", Path.cwd() / "paper"]
     for place in places:
-        if (place / "common.py").is_file():
+        if (place / "table1.py").is_file():
             return place
     raise FileError(
         f"the paper's scripts are not in {' or '.join(map(str, places))}: they are part of the sources, not of the "

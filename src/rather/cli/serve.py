@@ -131,12 +131,12 @@ def _listed(path: Path, options: argparse.Namespace) -> Any:
 
 def _film_club(state: Path) -> Path:
     """The demonstration's model, fitted the first time."""
+    from ..datasets.films import club
     from ..models.altsvm import AltSVM
-    from .film_club import film_club
 
     path = state / f"{CLUB}.rather"
     if not path.exists():
-        model = AltSVM().fit(film_club().comparisons)
+        model = AltSVM().fit(club().comparisons)
         model.calibrate()
         model._crowd()
         model.save(path)

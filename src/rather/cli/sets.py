@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..data.datasets import DATA_SETS, fetch, listing
 from ..data.simulate import simulate as simulated
 from ..data.table_files import write_table
+from ..datasets.named import DATA_SETS, fetch, listing
 from ..errors import InputError
 from .answer import Document, facts
 from .outputs import check_table

@@ -39,6 +39,10 @@ def update(options: argparse.Namespace) -> Answer:
     if out != options.model:
         check_model(out, options.force)
     model = load(options.model)
+    holds = model._fitted_to is not None
+    if options.slim is False and options.file is None and not holds:
+        raise InputError(f"{options.model!r} holds nobody's answers, so there are none to keep; leave --no-slim out")
+    options.slim = not holds if options.slim is None else options.slim
     return _added(model, out, options) if options.file is None else _updated(model, out, options)
 
 
@@ -146,7 +150,7 @@ def _show(document: Document, console: Console) -> None:
         "new": f"{document['new_users']:,} users, {document['new_items']:,} items",
         "update": f"{document['rounds']} rounds in {document['seconds']['update']:.2f} seconds, {stopped} "
                   f"(gap {document['gap']:.1e}, reg {document['reg']:.4g}, rank {document['rank']})",
-        **show_saved(document, "update"),
+        **show_saved(document, "update", "; --no-slim keeps them"),
     })  # fmt: skip
 
 

@@ -50,7 +50,7 @@ def clicked(n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, seen: C
 class Clicked(Source):
     """What the two ways to draw from clicks share: the clicks, and the rule."""
 
-    name, exposes = "clicks", False
+    name, unit, exposes = "clicks", "click", False
     clicks: Clicks
     rule: ClickRule
 

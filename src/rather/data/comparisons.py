@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..errors import InputError, number, one_of
 from ..native import core
-from . import frames, readers, vote_readers
+from . import frames, readers, tables, vote_readers
 from .clicks import ClickRule
 from .ids import Ids, Vocabulary, read_only
 from .ratings import LargestGaps
@@ -455,7 +455,7 @@ class Comparisons(WithFeatures):
             if value is not None:
                 number(name, value, at_least=1, at_most=2**31 - 1, integer=True)
         if per_user is not None and unseen is not None:
-            raise InputError("per_user and unseen are two ways to draw from clicks; give one of them")
+            raise InputError("per_user and unseen are two ways to draw from clicks; give one of them", "per_user")
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
         read = readers.clicks(frame, user, item, ClickRule(per_user, unseen, seed), alone=not allow_empty)
         return cls._read(frame, read, user=user, item=item)
@@ -495,6 +495,11 @@ class Comparisons(WithFeatures):
     def store(self) -> Any:
         """The compiled core's view of the comparisons, built on first use."""
         return self.source.store
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether nobody is named: all comparisons are those of one user called "everyone", as ``user=None`` reads."""
+        return self.n_users == 1 and self.users[0] == vote_readers.EVERYONE
 
     @property
     def ratings(self) -> Ratings | None:
@@ -598,7 +603,7 @@ class Comparisons(WithFeatures):
         p, carried = self.source.rows()
         table = {"user": self.users[p.user], "winner": self.items[p.winner], "loser": self.items[p.loser], **carried}
         own = {self.names.get(role, role): column for role, column in table.items()}
-        return frames.make(own, kind or self.frame_kind)
+        return tables.make(own, kind or self.frame_kind)
 
     # -- parts --------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ class Embedded(Votes):
     Item t is the difference in row t of what the votes were made of; the last item is 0.
     """
 
-    name, exposes = "embeddings", False
+    name, unit, exposes = "embeddings", "choice", False
 
     def __init__(self, n_users: int, n_items: int, pairs: Pairs, embeddings: FloatArray) -> None:
         super().__init__(n_users, n_items, pairs)

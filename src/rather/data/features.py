@@ -51,6 +51,7 @@ def _table(
     frame: Any, role: str, candidates: Sequence[str], wanted: Collection[str] | None = None
 ) -> tuple[Ids, dict[str, Column]]:
     """The ids of a table, in the first of the candidate columns that is there, and its others, or those wanted."""
+    frame = frames.opened(frame)
     if frames.kind_of(frame) == "dict":  # whose masked arrays are missing values here
         frame = {name: v.tolist() if isinstance(v, np.ma.MaskedArray) else v for name, v in frame.items()}
     given = frames.names_in(frame)

@@ -1,4 +1,4 @@
-"""Columns out of, and tables back into, whatever kind of frame the user has: pandas, polars, pyarrow or a dict."""
+"""Columns out of whatever kind of frame the user has: pandas, polars, pyarrow, a dict or a table of this package."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from .ids import INTEGER
+from .tables import Table
 
 Array = npt.NDArray[Any]
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
@@ -23,28 +24,34 @@ FRACTION = re.compile(r"(.*?\d\d:?\d\d:?\d\d)[.,](\d+)(.*)")  # of a second, in 
 EXACT = 2**53  # up to which float64 has every whole number
 
 
+def opened(frame: Any) -> Any:
+    """Return a :class:`Table` as the dict of its columns, and any other frame as it is."""
+    return frame.columns if isinstance(frame, Table) else frame
+
+
 def kind_of(frame: Any) -> str:
-    """Which kind of frame this is: 'dict', 'pandas', 'polars' or 'pyarrow'."""
-    if isinstance(frame, Mapping):
+    """Which kind of frame this is: 'dict', 'pandas', 'polars' or 'pyarrow'. A :class:`Table` is a dict of columns."""
+    if isinstance(frame, (Mapping, Table)):
         return "dict"
     root = type(frame).__module__.partition(".")[0]
     if root in ("pandas", "polars", "pyarrow"):
         return root
     raise InputError(
-        f"the data is of type {type(frame).__name__}; it must be a pandas, polars or pyarrow table or a dict of columns"
+        f"the data is of type {type(frame).__name__}; "
+        "it must be a pandas, polars or pyarrow table, a rather.Table or a dict of columns"
     )
 
 
 def columns(frame: Any, names: Mapping[str, str], optional: Mapping[str, str | None] | None = None) -> dict[str, Any]:
     """The named columns of a frame (role -> column), all of one length; optional ones named None are left out."""
     wanted = {**names, **{role: name for role, name in (optional or {}).items() if name is not None}}
-    table = frame if kind_of(frame) == "dict" else _narwhal(frame)
+    table = opened(frame) if kind_of(frame) == "dict" else _narwhal(frame)
     have = names_in(table)
     for role, name in wanted.items():
         if name not in have:
             present = ", ".join(repr(c) for c in have) or "none"
             raise InputError(f"there is no column {name!r} (for the {role}); the columns are {present}")
-    read = _column_of_dict if table is frame else _column_of_narwhal
+    read = _column_of_dict if isinstance(table, Mapping) else _column_of_narwhal
     out = {role: read(table, name) for role, name in wanted.items()}
     lengths = {role: len(v) for role, v in out.items()}
     if len(set(lengths.values())) > 1:
@@ -97,7 +104,7 @@ def length(frame: Any) -> int:
 def take(frame: Any, rows: npt.NDArray[np.bool_]) -> Any:
     """The rows of a frame where a mask is true, as the same kind of frame."""
     if kind_of(frame) == "dict":
-        got = columns(frame, {name: name for name in frame})
+        got = columns(frame, {name: name for name in names_in(frame)})
         return {
             name: list(compress(column, rows)) if isinstance(column, list) else column[rows]
             for name, column in got.items()
@@ -107,32 +114,6 @@ def take(frame: Any, rows: npt.NDArray[np.bool_]) -> Any:
 
     mask = narwhals.new_series("mask", rows, backend=narwhal.implementation)
     return narwhal.filter(mask).to_native()
-
-
-def make(table: Mapping[str, Any], kind: str) -> Any:
-    """A frame of the given kind from a dict of columns."""
-    if kind == "dict":
-        return dict(table)
-    if kind not in ("pandas", "polars", "pyarrow"):
-        raise InputError(f"the kind of frame is {kind!r}; it must be 'dict', 'pandas', 'polars' or 'pyarrow'")
-    try:
-        module = __import__(kind)
-    except ImportError as e:
-        raise InputError(f"{kind} is not installed; install it, or ask for another kind of frame") from e
-    plain = {name: _plain(column) for name, column in table.items()}
-    try:
-        return module.table(plain) if kind == "pyarrow" else module.DataFrame(plain)
-    except (OverflowError, TypeError, ValueError) as e:
-        raise InputError(f"{kind} cannot hold these ids ({type(e).__name__}); ask for a 'dict' instead") from e
-
-
-def _plain(column: Array) -> Any:
-    """Strings and large integers as the libraries recognise them."""
-    if column.dtype != object:
-        return column
-    if len(column) and isinstance(column[0], int) and column.min() >= 0 and column.max() < 2**64:
-        return column.astype(np.uint64)
-    return column.tolist()
 
 
 def numbers(values: Any, what: str) -> npt.NDArray[np.float64]:

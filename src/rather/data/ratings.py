@@ -10,7 +10,7 @@ from .. import memory
 from ..errors import InputError
 from ..native import core, threads
 from .rows import Mask, Pairs, Ratings, row_starts, share_of_each_row
-from .source import NO_GAPS, Counts, Scores, Source
+from .source import NO_GAPS, Counts, Scores, Source, plural
 from .union import Union
 from .votes import Votes
 
@@ -81,7 +81,7 @@ class Levels(Source):
 
     def ordered(self, scores: Scores, min_gap: float | None, n_threads: int) -> Counts:
         if min_gap is not None and self.ratings is None:
-            raise InputError(NO_GAPS)
+            raise InputError(NO_GAPS, "min_gap")
         r = self.levels
         start, key = row_starts(r.user, self.n_users), scores(r.user, r.item)
         right, every = np.empty(self.n_users, np.int64), np.empty(self.n_users, np.int64)
@@ -107,7 +107,7 @@ class Levels(Source):
 class Rated(Levels):
     """All pairs of a user's items that they rated differently."""
 
-    name = "ratings"
+    name, unit = "ratings", "rating"
 
     @property
     def chooses(self) -> bool:  # type: ignore[override]
@@ -117,6 +117,10 @@ class Rated(Levels):
     @property
     def ratings(self) -> Ratings:  # type: ignore[override]
         return self.levels
+
+    def in_words(self) -> str:
+        """Return how many ratings there are; :meth:`answers` leaves some out, and may have to build the store."""
+        return plural(len(self.ratings.user), self.unit)
 
     def met(self) -> tuple[Any, Any]:
         return row_starts(self.ratings.user, self.n_users), self.ratings.item
@@ -154,7 +158,7 @@ class Rated(Levels):
 class LargestGaps(Votes):
     """For a user with N ratings the N pairs whose ratings differ most (the paper's AltSVM-sub), and the ratings."""
 
-    name, implied = "ratings", True
+    name, unit, implied = "ratings", "rating", True
 
     def __init__(self, rated: Rated, seed: int) -> None:
         r = rated.ratings

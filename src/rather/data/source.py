@@ -20,6 +20,17 @@ Counts = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 NO_GAPS = "min_gap needs ratings behind the comparisons, and these have none"
 
 
+def plural(n: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "vote"), plural(1234, "vote")
+    ('1 vote', '1,234 votes')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 class Source(ABC):
     """Where the comparisons of n_users users over n_items items come from.
 
@@ -39,6 +50,7 @@ class Source(ABC):
     """
 
     name = ""  # as a summary of comparisons calls it
+    unit = "comparison"  # what one answer is called
     written = False
     implied = False
     ratings: Ratings | None = None
@@ -119,6 +131,10 @@ class Source(ABC):
     def answers(self) -> int:
         """How many answers there are: n ratings or clicks are n of them, whatever comparisons they make."""
         return int(self.store.n_entries) if self.implied else len(self)
+
+    def in_words(self) -> str:
+        """Return how many answers there are, and what they are called."""
+        return plural(self.answers(), self.unit)
 
     def met(self) -> tuple[Any, Any]:
         """(starts, items): what each user is known to have met."""

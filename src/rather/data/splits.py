@@ -111,8 +111,9 @@ def split_ratings(
     enough = size >= per_user + min_test
     if not enough.any():
         raise InputError(
-            f"no user has {per_user + min_test} ratings (per_user {per_user} + min_test {min_test}); "
-            f"the most any has is {size.max()}"
+            f"per_user is {per_user}, but no user has {per_user + min_test} ratings, the {min_test} to test on "
+            f"included; the most any has is {size.max()}",
+            "per_user",
         )
     train, few = place < per_user, int((~enough & (place == 0)).sum())
     parts = frames.take(frame, enough & train), frames.take(frame, enough & ~train)

@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import memory
 from ..errors import FileError, InputError
-from . import frames
+from . import frames, tables
 from .csv_text import INSTEAD, PYARROW, columns_of
 from .whole_files import cannot_write, destination, existing, written_whole
 
@@ -127,5 +127,5 @@ def _write_parquet(f: Any, columns: Any) -> None:
         import pyarrow.parquet
     except ImportError as e:
         raise InputError("writing Parquet needs pyarrow; install it with: pip install pyarrow") from e
-    table = frames.make(columns, "pyarrow") if isinstance(columns, Mapping) else columns
+    table = tables.make(columns, "pyarrow") if isinstance(columns, Mapping) else columns
     pyarrow.parquet.write_table(table, f)

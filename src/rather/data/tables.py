@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import frames
+from ..errors import InputError
 
 
 class Table:
@@ -30,8 +30,8 @@ class Table:
     Attributes
     ----------
     about : dict
-        The choices that the columns depend on, such as "interval", "top", "k" or "min_gap". "scale" is "log-odds" or
-        "interest" where scores are on another scale than those of ``model.score``.
+        The choices that the columns depend on, such as "interval", "top", "k" or "min_gap". "scale" is "log-odds",
+        "interest" or "cosine" where scores are on another scale than those of ``model.score``.
 
     See Also
     --------
@@ -128,7 +128,7 @@ class Table:
         >>> Table({"item": np.array(["A", "B"], dtype=object)}).to_frame("dict")["item"].tolist()
         ['A', 'B']
         """
-        return frames.make(self.columns, kind or self.frame_kind)
+        return make(self.columns, kind or self.frame_kind)
 
     def __repr__(self) -> str:
         shown = {name: [_text(v) for v in c[: self.SHOWN].tolist()] for name, c in self.columns.items()}
@@ -164,3 +164,29 @@ class Table:
 
 def _text(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+def make(table: Mapping[str, Any], kind: str) -> Any:
+    """A frame of the given kind from a dict of columns."""
+    if kind == "dict":
+        return dict(table)
+    if kind not in ("pandas", "polars", "pyarrow"):
+        raise InputError(f"the kind of frame is {kind!r}; it must be 'dict', 'pandas', 'polars' or 'pyarrow'")
+    try:
+        module = __import__(kind)
+    except ImportError as e:
+        raise InputError(f"{kind} is not installed; install it, or ask for another kind of frame") from e
+    plain = {name: _plain(column) for name, column in table.items()}
+    try:
+        return module.table(plain) if kind == "pyarrow" else module.DataFrame(plain)
+    except (OverflowError, TypeError, ValueError) as e:
+        raise InputError(f"{kind} cannot hold these ids ({type(e).__name__})", remedy="other frame") from e
+
+
+def _plain(column: Any) -> Any:
+    """Strings and large integers as the libraries recognise them."""
+    if column.dtype != object:
+        return column
+    if len(column) and isinstance(column[0], int) and column.min() >= 0 and column.max() < 2**64:
+        return column.astype(np.uint64)
+    return column.tolist()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..errors import InputError
 from ..native import core, threads
 from .rows import SIDE, Mask, Pairs, random_places, some, whole_ties
-from .source import NO_GAPS, Counts, Scores, Source
+from .source import NO_GAPS, Counts, Scores, Source, plural
 from .union import Union
 
 
@@ -56,9 +56,20 @@ class Votes(Source):
         ties = int(tied.sum()) // 2
         return f"{self.answers():,} votes ({ties:,} ties)"
 
+    @property
+    def unit(self) -> str:  # type: ignore[override]
+        return "comparison" if self.implied else "vote"
+
+    def in_words(self) -> str:
+        """Return how many votes there are, and how many of them tied."""
+        tied = 0 if self._pairs.tied is None else int(self._pairs.tied.sum()) // 2
+        return super().in_words() + (f" ({plural(tied, 'tie')})" if tied else "")
+
     def answers(self) -> int:
         group = self._answer()
-        return len(self) if group is None else len(np.unique(group))
+        if group is None or not len(group):
+            return len(self)
+        return 1 + int(np.count_nonzero(np.diff(np.sort(group))))  # not np.unique, which hashes and takes longer
 
     def some_pairs(self, most: int, rng: np.random.Generator) -> Pairs:
         return self._pairs
@@ -73,7 +84,7 @@ class Votes(Source):
         pairs = self._pairs if self._pairs.tied is None else self._pairs.take(~self._pairs.tied)
         if min_gap is not None:
             if pairs.gap is None:
-                raise InputError(NO_GAPS)
+                raise InputError(NO_GAPS, "min_gap")
             pairs = pairs.take(pairs.gap >= min_gap)
         weight = pairs.weights()
         right = weight * (scores(pairs.user, pairs.winner) > scores(pairs.user, pairs.loser))

@@ -222,7 +222,7 @@ def precision(
         raise knows_none(distinct, catalogue)
     j = codes[j]
     if k > len(among):
-        raise InputError(f"k is {k}, but there are only {len(among)} items; ask for at most {len(among)}")
+        raise InputError(f"k is {k}, but there are only {len(among)} items; ask for at most {len(among)}", "k")
     wanted = np.unique(u[j >= 0].astype(np.int64) * n + j[j >= 0])
     excluded, among = exclusions(
         exclude, users, among, people=judged.people, items=catalogue, seen=judged.seen(),

@@ -27,7 +27,7 @@ from .features import known_of
 from .interest import Interest
 from .sure import with_more_items
 
-NONE_NEW = "none of the items is new to the model; update(...) takes in more about those it knows"
+NONE_NEW = "none of the items is new to the model"
 
 
 def with_items(work: Any, new: Any, features: Any = None) -> bool:
@@ -44,7 +44,7 @@ def with_items(work: Any, new: Any, features: Any = None) -> bool:
     read = last._learned_of_items().of_frame(new)
     fresh = last.item_vocabulary_.codes(read.ids) < 0
     if not fresh.any():
-        raise InputError(NONE_NEW)
+        raise InputError(NONE_NEW, remedy="update")
     items = widened((last.users_, last.items_), "item", read.ids[fresh]).items
     place = items.codes[0]
     _grow(work, last, items)
@@ -87,7 +87,7 @@ def _with_said(work: Any, last: Any, comparisons: Comparisons, features: Any) ->
         mean[at] = last._items_learned.means(read.columns, last.rank_, threads(last.n_threads))
         fresh[at] = known[at] < 0
     if not fresh.any():
-        raise InputError(NONE_NEW)
+        raise InputError(NONE_NEW, remedy="update")
     V = _solved(last, source, users, known, fresh, mean)
     items = sides(last.items_, comparisons.items[fresh], "item")
     place, new = items.codes

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.source import Source
 from ..data.votes import Votes
-from ..errors import InputError
+from ..errors import Domain, InputError
 from ..native import FloatArray, threads
 from ..solving import start
 from ..solving.exposure import Exposure
@@ -23,13 +24,80 @@ from ..solving.newton import Newton
 from ..solving.problem import Problem
 from .checkpoint import Checkpoint, Saved
 from .lowrank import LowRank
-from .parameters import MOST_RANK, check_fit_params, check_rank
+from .parameters import (
+    BALANCE,
+    BIAS,
+    CALLBACK,
+    CHECKPOINT,
+    EXPOSURE,
+    FLAG,
+    ITEM_POWER,
+    LOSS,
+    MOST_RANK,
+    N_THREADS,
+    ON_INTERRUPT,
+    REG_OR_CV,
+    ROUNDS,
+    SEED,
+    TIES,
+    TOL,
+    USER_POWER,
+    VERBOSE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+)
 from .rounds import run_rounds
 from .strengths import kept, settled
 from .tuning import Choice, choose_if_asked
 from .update import updated
 
 EXPOSED_TOL, AUTO_TOL = 5e-4, 0.01
+
+AUTO_RANK = Parameter(
+    Domain(int, at_least=1, at_most=MOST_RANK, words=("auto",), none=True),
+    "Number of taste dimensions, the length of the vectors; never more than users or items. None: 64, or 100 for "
+    'clicks; for votes, held-out answers may choose less. "auto": grow until a certificate proves that more would not '
+    "help. The value used is ``rank_``.",
+    "method",
+)
+TRUST = Parameter(
+    FLAG,
+    "Whether to down-weight users whose answers look random. ``trust_`` is each user's probability of answering "
+    "deliberately, from a first fit that trusts all users equally. For votes only; a fit takes twice as long.",
+)
+WARM_START = Parameter(
+    FLAG,
+    "Whether to start from the factors of the last fit, whose users, items and rank must be the same. A checkpoint "
+    "has precedence.",
+    "run",
+)
+
+
+@dataclass(frozen=True)
+class AltSVMParams(Params):
+    """The parameters of :class:`AltSVM`."""
+
+    rank: int | Literal["auto"] | None = AUTO_RANK(None)
+    reg: float | Literal["cv"] | None = REG_OR_CV(None)
+    loss: str = LOSS("squared_hinge")
+    bias: bool | float = BIAS(True)
+    item_power: float = ITEM_POWER(0.5)
+    user_power: float = USER_POWER(0.0)
+    balance: float | None = BALANCE(None)
+    exposure: bool | None = EXPOSURE(None)
+    ties: str = TIES("model")
+    trust: bool = TRUST(False)
+    max_iter: int = ROUNDS(30)
+    tol: float | None = TOL(None)
+    n_threads: int | None = N_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
+    checkpoint: str | Path | None = CHECKPOINT(None)
+    warm_start: bool = WARM_START(False)
 
 
 class AltSVM(LowRank):
@@ -43,65 +111,69 @@ class AltSVM(LowRank):
 
     Parameters
     ----------
-    rank : int, None or "auto"
-        Length of the vectors. None: 64 (100 of clicks against unseen items), or as many as there are users or items; of
-        votes less, where that does better on held-out answers. "auto" grows it along the leading singular pairs of the
-        gradient until a certificate says that no more helps. The rank reached is ``rank_``.
-    reg : float, None or "cv"
-        A number is used as it is. Else it is a factor times the scale of the data, the geometric mean of the typical
-        norms of the rows and the columns of the gradient at zero. "cv": a factor chosen on held-out training data
-        (ratings and clicks held out by item); of votes together with the biases' ridge if ``bias`` is True and with the
-        rank if ``rank`` is None. None: "cv" for votes, and for up to 30,000 ratings or places in rankings that imply
-        up to a million comparisons; of more the factor is 1.7, of clicks about 1.3. The value used is ``reg_``. The
-        choice costs up to ten fits; from a million votes on it is made on a tenth of the users and costs half a fit.
-    loss : {"squared_hinge", "hinge", "logistic"}
-        max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
-    bias : bool or float
-        Whether items have a bias: a global ranking that the personal part deviates from. A number is its ridge; True
-        takes a factor times the typical absolute row sum of the gradient at zero: for votes 1 or what is chosen with
-        ``reg``, else 2.
-    item_power, user_power : float
-        How the ridge of an item grows with the number of users who compared it, and of a user with their items.
-    balance : float, optional
-        All comparisons of a user are weighted by (their number)^-balance. None: 0.5 for comparisons that are
-        implied by ratings, rankings or clicks (n ratings imply about n^2 / 2 pairs, which are not as many independent
-        answers), else 0.
-    exposure : bool, optional
-        Whether the items that a person compared are information as well: vectors then have prior means
-        that are linear in the leading singular vectors of who met what (docs/mathematics.md). It helps much where
-        people choose what they rate, and hurts where items are assigned. None: where the singular values show that
-        they choose.
-    ties : {"model", "half"}
-        What a tie says. "model": that the person was reluctant to decide, by a model with three outcomes (after Rao and
-        Kupper) in which people differ in their reluctance; :meth:`probability` then has three columns. "half": half a
-        vote each way, and no more. Scores and rankings take ties as half a vote each way in both.
-    trust : bool
-        Whether people whose answers look like a coin's count for less: ``trust_`` is the probability that they do not,
-        by a fit that trusts all alike. For votes only; it takes two fits.
-    max_iter : int
-        Rounds (each solves V, then U) at most.
-    tol : float, optional
-        Stop once the Newton decrements of the two halves of a round, what they had to gain, are at most this share of
-        the objective. None: 3e-4; 0.02 for clicks against unseen items, which more rounds did not predict better on
-        held-out training clicks; 5e-4 where ``exposure`` is used. With rank="auto" it is the certified distance from
-        the best objective over all ranks, relative to it (None: 0.01).
-    n_threads : int, optional
-        By default as many as the process may keep busy: the smallest of its cores, its CPU affinity, the quota of its
-        control groups, and ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
-    seed : int
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every round with (model, record); the record is the new entry of ``history_``. Returning True
-        stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
-    checkpoint : path, optional
-        File that is rewritten after every round. A fit that finds it there, made from the same data and parameters,
-        goes on from it: a fit that was killed loses at most the round under way (or the search of reg="cv").
-    warm_start : bool
-        Begin from the factors of the last fit, if there was one: the ids and the rank must be the same. A checkpoint
-        that is there goes before it.
+    rank : int, "auto" or None, default None
+        Number of taste dimensions, the length of the vectors; never more than users or items. None: 64, or 100 for
+        clicks; for votes, held-out answers may choose less. "auto": grow until a certificate proves that more would not
+        help. The value used is ``rank_``.
+    reg : float, "cv" or None, default None
+        Ridge of all user and item vectors; a larger one shrinks personal lists towards the shared one. "cv": a factor
+        of the data's scale, chosen on held-out answers; for votes together with the ridge of the biases (if ``bias`` is
+        True) and the rank (if it is None). None: "cv" for votes and for up to 30,000 ratings that imply up to a million
+        comparisons; else the fixed factor 1.7, or about 1.3 for clicks. The choice takes as long as up to ten fits, and
+        half a fit from a million votes on. The value used is ``reg_``.
+    loss : {"squared_hinge", "hinge", "logistic"}, default "squared_hinge"
+        Penalty of a comparison whose winner leads by the margin x. It is max(0, 1-x)^2 for "squared_hinge", max(0, 1-x)
+        for "hinge" and log(1+e^-x) for "logistic". Choose "logistic" for scores in log-odds.
+    bias : bool or float, default True
+        Whether items have a bias, the global ranking from which personal lists deviate. A number is the ridge of the
+        biases. True: a factor of the data's scale, 2 or, for votes, 1 or what is chosen with ``reg``. Turn it off to
+        compare with models that have no bias.
+    item_power : float, default 0.5
+        Growth of an item's ridge with the number n of users who compared it, as n to this power. 0: all items have the
+        same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about equally.
+    user_power : float, default 0.0
+        Growth of a user's ridge with the number of items that the user compared, as for ``item_power``.
+    balance : float or None, default None
+        Exponent of the weight N^-balance of each comparison of a user who has N of them. 0: all comparisons count
+        equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and clicks, because n
+        ratings imply about n^2 / 2 pairs, but not as many independent answers.
+    exposure : bool or None, default None
+        Whether to learn also from which items users compared. The prior means of the vectors are then linear in the
+        leading singular vectors of the seen items. It helps where users choose what they rate, and hurts where items
+        are assigned. None: where the singular values show that users choose.
+    ties : {"model", "half"}, default "model"
+        Treatment of ties. "model": a third outcome, by the model of Rao and Kupper, with each user's own reluctance to
+        decide; :meth:`probability` then has three columns. "half": half a vote each way. Scores take ties as half votes
+        in both cases.
+    trust : bool, default False
+        Whether to down-weight users whose answers look random. ``trust_`` is each user's probability of answering
+        deliberately, from a first fit that trusts all users equally. For votes only; a fit takes twice as long.
+    max_iter : int, default 30
+        Largest number of rounds. A round solves for all items, then for all users. A fit that stops here has
+        ``converged_`` False; give more rounds if the objective in ``history_`` still falls.
+    tol : float or None, default None
+        Gap at which the fit stops: the gain that a round can still expect (its Newton decrements), relative to the
+        objective. None: 3e-4, 0.02 for clicks, 5e-4 with ``exposure``. With rank="auto" it is the certified distance
+        from the optimum over all ranks (None: 0.01). Make it smaller to compare objectives, not to predict better.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and
+        ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
+    checkpoint : path or None, default None
+        File that is rewritten after every round. A fit of the same data and parameters that finds it continues from it,
+        so a killed fit loses at most one round, or the search for ``reg``.
+    warm_start : bool, default False
+        Whether to start from the factors of the last fit, whose users, items and rank must be the same. A checkpoint
+        has precedence.
 
     Attributes
     ----------
@@ -167,34 +239,15 @@ class AltSVM(LowRank):
     True
     """
 
-    def __init__(
-        self,
-        rank: int | str | None = None,
-        reg: float | str | None = None,
-        loss: str = "squared_hinge",
-        bias: bool | float = True,
-        item_power: float = 0.5,
-        user_power: float = 0.0,
-        balance: float | None = None,
-        exposure: bool | None = None,
-        ties: str = "model",
-        trust: bool = False,
-        max_iter: int = 30,
-        tol: float | None = None,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-        checkpoint: str | Path | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self._store_params(locals())
+    params: AltSVMParams
+
+    @accepts(AltSVMParams)
+    def __init__(self, params: AltSVMParams) -> None:
+        self.params = params
 
     # -- fitting ------------------------------------------------------------------------------------------------
 
     def _fit(self, comparisons: Comparisons) -> bool:
-        self._check_params()
         began = time.perf_counter()
         comparisons = self._read(comparisons)
         self._check_told_apart(comparisons.source)
@@ -389,16 +442,3 @@ class AltSVM(LowRank):
             problem.V[:, problem.rank] = 0
         start.grow(problem, self.seed)  # columns that a stiffer fit had left at zero
         return True
-
-    def _check_params(self) -> None:
-        if self._rank not in (None, "auto"):
-            if isinstance(self._rank, str):
-                raise InputError(f"rank is {self._rank!r}; it must be a whole number, 'auto' or None")
-            check_rank(self._rank)
-        self._check_problem()
-        if not isinstance(self.trust, bool):
-            raise InputError(f"trust is {self.trust!r}; it must be True or False")
-        if isinstance(self.reg, str) and self.reg != "cv":
-            raise InputError(f"reg is {self.reg!r}; it must be a number above 0, None (a rule) or 'cv'")
-        reg = None if isinstance(self.reg, str) else self.reg
-        check_fit_params(self, reg)

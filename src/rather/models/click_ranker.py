@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, read_only
-from ..errors import number
+from ..data.source import plural
+from ..errors import Domain
 from ..native import FloatArray, threads
 from ..solving.certificate import Certificate
 from ..solving.item_item import ItemWeights, item_weights
@@ -17,10 +19,46 @@ from .clicked import ClickModel, require_clicks
 from .exclusions import select
 from .factors import LARGEST
 from .files import about_model, assembled
+from .parameters import MOST_RANK, N_THREADS, SEED, VERBOSE, Parameter, Params, accepts
 from .state import of_one_moment
 
 SCALED_ON = 512  # people, by whom the two parts are brought to one scale
 WEIGHTS = "item_inputs", "item_weights", "item_typical"
+
+CLICK_RANK = Parameter(
+    Domain(int, at_least=1, at_most=MOST_RANK, none=True),
+    "Number of taste dimensions of the low-rank part. None: 100. Fewer make smaller files and faster fits.",
+    "method",
+)
+ITEM_RIDGE = Parameter(
+    Domain(float, above=0, at_most=1e6),
+    "Ridge of the item-item weights, times the scale of the data, trace(A) / sqrt(number of clicks). Larger values "
+    "rely less on rare pairs of items.",
+)
+MIX = Parameter(
+    Domain(float, at_least=0, at_most=1e6),
+    "Standard deviation of the low-rank part, relative to the item-item part. 0 leaves it out of the scores.",
+)
+
+
+BLAS_THREADS = Parameter(
+    N_THREADS.domain,
+    "Number of threads. None: as many as the process may keep busy. LAPACK and BLAS, which compute the item-item "
+    "weights, have threads of their own.",
+    "run",
+)
+
+
+@dataclass(frozen=True)
+class ClickRankerParams(Params):
+    """The parameters of :class:`ClickRanker`."""
+
+    rank: int | None = CLICK_RANK(None)
+    ridge: float = ITEM_RIDGE(1.0)
+    mix: float = MIX(0.5)
+    n_threads: int | None = BLAS_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
 
 
 class ClickRanker(ClickModel):
@@ -35,18 +73,20 @@ class ClickRanker(ClickModel):
 
     Parameters
     ----------
-    rank : int, optional
-        Length of the vectors of the low-rank part; None: 100, as for :class:`AltSVM`.
-    ridge : float
-        Of the item-item weights, times the scale of the data, trace(A) / sqrt(number of clicks).
-    mix : float
-        The standard deviation of the low-rank part beside that of the other; 0 leaves it out of the scores.
-    n_threads : int, optional
-        All cores by default. The item-item weights are LAPACK's and BLAS's, which have threads of their own.
-    seed : int
-        Of the low-rank part's start, and of the clicks put aside for probabilities.
-    verbose : bool
-        Show a progress bar.
+    rank : int or None, default None
+        Number of taste dimensions of the low-rank part. None: 100. Fewer make smaller files and faster fits.
+    ridge : float, default 1.0
+        Ridge of the item-item weights, times the scale of the data, trace(A) / sqrt(number of clicks). Larger values
+        rely less on rare pairs of items.
+    mix : float, default 0.5
+        Standard deviation of the low-rank part, relative to the item-item part. 0 leaves it out of the scores.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy. LAPACK and BLAS, which compute the item-item
+        weights, have threads of their own.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
 
     Attributes
     ----------
@@ -101,22 +141,15 @@ class ClickRanker(ClickModel):
     _typical_items: FloatArray
     _parts: tuple[float, float]  # what scores of the item-item part and of the low-rank part are multiplied by
 
-    def __init__(
-        self,
-        rank: int | None = None,
-        ridge: float = 1.0,
-        mix: float = 0.5,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-    ) -> None:
-        self._store_params(locals())
+    params: ClickRankerParams
+
+    @accepts(ClickRankerParams)
+    def __init__(self, params: ClickRankerParams) -> None:
+        self.params = params
 
     # -- fitting ------------------------------------------------------------------------------------------------
 
     def _fit(self, comparisons: Comparisons) -> bool:
-        number("ridge", self.ridge, above=0, at_most=1e6)
-        number("mix", self.mix, at_least=0, at_most=1e6)
         require_clicks(comparisons, "ClickRanker")
         own = {"n_threads": self.n_threads, "seed": self.seed, "verbose": self.verbose, "on_interrupt": "raise"}
         self.low_rank_ = AltSVM(rank=self._rank, **own).fit(comparisons)
@@ -126,6 +159,9 @@ class ClickRanker(ClickModel):
         self._typical_items = self._items.typical(self.seen_)
         self._parts = self._on_one_scale(comparisons.n_users)
         return True
+
+    def _facts(self) -> list[str]:
+        return [f"rank {self.low_rank_.rank_}", f"weights of {plural(len(self._items.inputs), 'clicked item')}"]
 
     def _on_one_scale(self, n_users: int) -> tuple[float, float]:
         """What makes the standard deviations of the two parts 1 and ``mix``, over some people."""

@@ -180,8 +180,7 @@ def require_clicks(comparisons: Comparisons, who: str) -> Clicks:
     """What comparisons stand for; those that do not stand for clicks are refused."""
     if comparisons.clicks is None:
         raise InputError(
-            f"{who} needs clicks behind the comparisons, and these have none; make them with "
-            "Comparisons.from_clicks, or fit AltSVM, BPR or SGD, which take any comparisons"
+            f"{who} needs clicks behind the comparisons, and these have none", remedy="clicks or another model"
         )
     return comparisons.clicks
 

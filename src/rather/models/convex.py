@@ -6,22 +6,93 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ..data.comparisons import Comparisons
 from ..data.source import Source
-from ..errors import InputError, number
+from ..errors import Domain, InputError
 from ..solving import start
 from ..solving.exposure import Exposure
 from ..solving.growth import FIRST_RANK, Proximal
 from .lowrank import LowRank
-from .parameters import check_fit_params
+from .parameters import (
+    BALANCE,
+    BIAS,
+    CALLBACK,
+    EXPOSURE,
+    GAP,
+    ITEM_POWER,
+    LOSS,
+    N_THREADS,
+    ON_INTERRUPT,
+    RIDGE_OR_RULE,
+    SEED,
+    TIES,
+    USER_POWER,
+    VERBOSE,
+    WHOLE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+)
 from .rounds import run_rounds
 from .strengths import settled
 from .tuning import RANK, Choice, choose
 
 SLACK = 0.9  # a norm below this share of the radius does not touch the constraint
 FEW_ROUNDS, STUCK = 8, 0.9  # a gap that keeps this share over the last quarter of the rounds falls no more
+
+LAM = Parameter(
+    Domain(float, above=0, at_most=1e30, none=True),
+    "Bound on the nuclear norm, for the constrained program. For scores of rank r and mean square a, lam = r a is "
+    "enough; less often predicts better. For ratings with a hinge loss, try 0.01 to 1. A bound that is too large to "
+    "bind leaves the fit without convergence.",
+)
+CONVEX_REG = Parameter(
+    RIDGE_OR_RULE,
+    "Penalty of the nuclear norm, for the regularised program. None, without ``lam``: as for AltSVM, chosen on "
+    "held-out answers for votes and few ratings. The value used is ``reg_``.",
+)
+PROOFS = Parameter(
+    WHOLE,
+    "Largest number of rounds. A round lets the factors grow and makes five Newton steps on both.",
+    "run",
+)
+PROVEN_TOL = Parameter(
+    GAP,
+    "Proven gap at which the fit stops: the distance from the optimum, relative to the objective. Single precision "
+    "limits it to 1e-5 or 1e-4. A fit that ends above it warns, and gives the reason and a remedy.",
+    "run",
+)
+
+
+@dataclass(frozen=True)
+class ConvexParams(Params):
+    """The parameters of :class:`Convex`."""
+
+    lam: float | None = LAM(None)
+    reg: float | None = CONVEX_REG(None)
+    loss: str = LOSS("squared_hinge")
+    bias: bool | float = BIAS(True)
+    item_power: float = ITEM_POWER(0.5)
+    user_power: float = USER_POWER(0.0)
+    balance: float | None = BALANCE(None)
+    exposure: bool | None = EXPOSURE(None)
+    ties: str = TIES("model")
+    max_iter: int = PROOFS(100)
+    tol: float = PROVEN_TOL(1e-3)
+    n_threads: int | None = N_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
+
+    def check(self) -> None:
+        if self.lam is not None and self.reg is not None:
+            raise InputError("lam poses the constrained program and reg the regularised one; give one of them", "lam")
+        super().check()
 
 
 class Convex(LowRank):
@@ -35,31 +106,55 @@ class Convex(LowRank):
 
     Parameters
     ----------
-    lam : float, optional
-        The constrained program. For a matrix of rank r whose entries have the mean square a, lam = r a is enough;
-        what predicts best is less. Scores of comparisons from ratings come out small with the hinge losses: try 0.01 to
-        1. Where lam is so large that the constraint does not bind, there is little to prove and no convergence.
-    reg : float, optional
-        The regularised program. Neither: as ``AltSVM`` has it, for votes and few ratings chosen on held-out answers.
-    loss : {"squared_hinge", "hinge", "logistic"}
-        max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
-    bias, item_power, user_power, balance, exposure, ties
-        As in :class:`AltSVM`.
-    max_iter : int
-        Rounds (each a growth of the factors and five Newton steps on both) at most.
-    tol : float
-        Stop once the objective is proven to be at most this share above the optimum. Single precision limits it to
-        1e-5 or 1e-4. The hinge, which is smoothed to descend on, may need more rounds than ``max_iter``. A fit that
-        ends above ``tol`` warns, and gives the reason and a remedy.
-    n_threads : int, optional
-        All cores by default; the result is the same with any number.
-    seed : int
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every round with (model, record); returning True stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
+    lam : float or None, default None
+        Bound on the nuclear norm, for the constrained program. For scores of rank r and mean square a, lam = r a is
+        enough; less often predicts better. For ratings with a hinge loss, try 0.01 to 1. A bound that is too large to
+        bind leaves the fit without convergence.
+    reg : float or None, default None
+        Penalty of the nuclear norm, for the regularised program. None, without ``lam``: as for AltSVM, chosen on
+        held-out answers for votes and few ratings. The value used is ``reg_``.
+    loss : {"squared_hinge", "hinge", "logistic"}, default "squared_hinge"
+        Penalty of a comparison whose winner leads by the margin x. It is max(0, 1-x)^2 for "squared_hinge", max(0, 1-x)
+        for "hinge" and log(1+e^-x) for "logistic". Choose "logistic" for scores in log-odds.
+    bias : bool or float, default True
+        Whether items have a bias, the global ranking from which personal lists deviate. A number is the ridge of the
+        biases. True: a factor of the data's scale, 2 or, for votes, 1 or what is chosen with ``reg``. Turn it off to
+        compare with models that have no bias.
+    item_power : float, default 0.5
+        Growth of an item's ridge with the number n of users who compared it, as n to this power. 0: all items have the
+        same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about equally.
+    user_power : float, default 0.0
+        Growth of a user's ridge with the number of items that the user compared, as for ``item_power``.
+    balance : float or None, default None
+        Exponent of the weight N^-balance of each comparison of a user who has N of them. 0: all comparisons count
+        equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and clicks, because n
+        ratings imply about n^2 / 2 pairs, but not as many independent answers.
+    exposure : bool or None, default None
+        Whether to learn also from which items users compared. The prior means of the vectors are then linear in the
+        leading singular vectors of the seen items. It helps where users choose what they rate, and hurts where items
+        are assigned. None: where the singular values show that users choose.
+    ties : {"model", "half"}, default "model"
+        Treatment of ties. "model": a third outcome, by the model of Rao and Kupper, with each user's own reluctance to
+        decide; :meth:`probability` then has three columns. "half": half a vote each way. Scores take ties as half votes
+        in both cases.
+    max_iter : int, default 100
+        Largest number of rounds. A round lets the factors grow and makes five Newton steps on both.
+    tol : float, default 0.001
+        Proven gap at which the fit stops: the distance from the optimum, relative to the objective. Single precision
+        limits it to 1e-5 or 1e-4. A fit that ends above it warns, and gives the reason and a remedy.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and
+        ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
 
     Attributes
     ----------
@@ -121,26 +216,11 @@ class Convex(LowRank):
     True
     """
 
-    def __init__(
-        self,
-        lam: float | None = None,
-        reg: float | None = None,
-        loss: str = "squared_hinge",
-        bias: bool | float = True,
-        item_power: float = 0.5,
-        user_power: float = 0.0,
-        balance: float | None = None,
-        exposure: bool | None = None,
-        ties: str = "model",
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-    ) -> None:
-        self._store_params(locals())
+    params: ConvexParams
+
+    @accepts(ConvexParams)
+    def __init__(self, params: ConvexParams) -> None:
+        self.params = params
 
     @classmethod
     def plain(cls, lam: float, **params: Any) -> Convex:
@@ -209,7 +289,6 @@ class Convex(LowRank):
         return math.sqrt(self.lam * self.user_factors_.shape[0] * self.item_factors_.shape[0]) if self.lam else math.inf
 
     def _fit(self, comparisons: Comparisons) -> bool:
-        self._check_params()
         began = time.perf_counter()
         comparisons = self._read(comparisons)
         self._check_told_apart(comparisons.source)
@@ -263,11 +342,3 @@ class Convex(LowRank):
     def _settled(self) -> dict[str, Any]:
         """The multiplier of the constraint for the penalty."""
         return {**super()._settled(), "lam": None, "tol": max(self.tol, 0.01)}
-
-    def _check_params(self) -> None:
-        if self.lam is not None and self.reg is not None:
-            raise InputError("lam poses the constrained program and reg the regularised one; give one of them")
-        if self.lam is not None:
-            number("lam", self.lam, above=0, at_most=1e30)
-        self._check_problem()
-        check_fit_params(self)

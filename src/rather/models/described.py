@@ -31,13 +31,13 @@ class Describing(FactorEstimator):
     def _learned_of_people(self) -> Learned:
         self._require_fit()
         if self._users_learned is None:
-            raise InputError("the model was fitted without user_features, and knows nothing of people's features")
+            raise InputError("the model was fitted without features of users; leave them out")
         return self._users_learned
 
     def _learned_of_items(self) -> Learned:
         self._require_fit()
         if self._items_learned is None:
-            raise InputError("the model was fitted without item_features, and knows nothing of items' features")
+            raise InputError("the model was fitted without features of items; leave them out")
         return self._items_learned
 
     def _check_named(self) -> None:

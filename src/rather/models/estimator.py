@@ -6,6 +6,8 @@ import copy
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,9 @@ from .calibration import Calibration, Slope, by_twins
 from .exclusions import Rows, exclusions, is_in, select
 from .files import save_model
 from .lists import best_of_all, best_scores
-from .parameters import allowed
+from .parameters import Params, allowed
 from .state import Stateful, of_one_moment
+from .summary import summary
 from .unknown import check_unknown, left_out
 
 REFIT = "items are learned from comparisons: fit again with some that involve it"
@@ -41,8 +44,7 @@ class _Everyone:
 EVERYONE: Any = _Everyone()
 BLOCK = 2**22  # scores at a time in lists
 
-# ``rank`` is a parameter of factor models and also what they do: model.rank(user) is the method.
-_ATTRIBUTE = {"rank": "_rank"}
+ABSENT = {"n_threads": None, "seed": 0, "ties": "half"}  # for estimators that have no such parameter
 
 
 class Estimator(Stateful):
@@ -72,8 +74,9 @@ class Estimator(Stateful):
     """
 
     UNKNOWN_USER = "fit again with some of their answers"
-    n_threads: int | None = None
-    seed: int = 0
+    params: Params
+    n_threads: int | None
+    seed: int
     whole_rows = False  # whether scores of some items take those of all
 
     _fitted_with: dict[str, Any]  # the parameters of the fit
@@ -94,13 +97,13 @@ class Estimator(Stateful):
 
     # -- parameters -----------------------------------------------------------------------------------------------
 
-    def _store_params(self, given: dict[str, Any]) -> None:
-        for name in self._param_names():
-            setattr(self, _ATTRIBUTE.get(name, name), given[name])
-
     @classmethod
     def _param_names(cls) -> list[str]:
         return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
+
+    @property
+    def _rank(self) -> Any:
+        return self.get_params()["rank"]  # model.rank is the method
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters given to the constructor.
@@ -125,7 +128,8 @@ class Estimator(Stateful):
         >>> rather.ItemMean(shrink=3).get_params()
         {'shrink': 3, 'n_threads': None, 'seed': 0}
         """
-        return {name: getattr(self, _ATTRIBUTE.get(name, name)) for name in self._param_names()}
+        held = self.__dict__.get("params", self)
+        return {name: getattr(held, name) for name in self._param_names()}
 
     def set_params(self, **params: Any) -> Any:
         """Change parameters; the next fit uses them.
@@ -156,27 +160,52 @@ class Estimator(Stateful):
         ItemMean(shrink=3)
         """
         names = self._param_names()
-        for name, value in params.items():
+        for name in params:
             if name not in names:
                 raise InputError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}")
-            setattr(self, _ATTRIBUTE.get(name, name), value)
+        if "params" in self.__dict__:
+            self.params = replace(self.params, **params)
+        else:
+            self.__dict__.update(params)
         return self
 
+    def __setattr__(self, name: str, value: object) -> None:
+        held = self.__dict__.get("params")
+        if held is not None and name in type(held).__dataclass_fields__:
+            name, value = "params", replace(held, **{name: value})
+        object.__setattr__(self, name, value)
+
+    def _check_params(self) -> None:
+        """Refuse parameters that are not what a fit takes."""
+        if "params" in self.__dict__:
+            self.params.check()
+
     def __repr__(self) -> str:
+        now = self._frozen()
+        if now._is_fitted():
+            with suppress(Exception):  # of a state that is not whole yet, or that a class elsewhere made otherwise
+                return summary(now)
         defaults = inspect.signature(type(self).__init__).parameters
         values = self.get_params().items()
         changed = (f"{k}={v!r}" for k, v in values if type(v) is not type(d := defaults[k].default) or v != d)
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    def _facts(self) -> list[str]:
+        """Return what the fit chose beside the rank and the regularisation, in words."""
+        return []
 
     # -- copies ---------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds: of a fitted model everything but the callback, which a file leaves out as well.
 
-        An estimator that is not fitted keeps its callback, because a worker process calls it in ``fit``.
+        An estimator that is not fitted keeps its callback, because a worker process calls it in ``fit``. So one with a
+        callback that pickle refuses, such as a lambda, cannot be pickled before it is fitted.
         """
-        callback = {"callback": None} if self._is_fitted() and "callback" in self.__dict__ else {}
-        return {**self.__dict__, **callback}
+        params = self.__dict__.get("params")
+        if not self._is_fitted() or params is None or "callback" not in type(params).__dataclass_fields__:
+            return self.__dict__
+        return {**self.__dict__, "params": replace(params, callback=None)}
 
     def __copy__(self) -> Any:
         made = object.__new__(type(self))
@@ -231,6 +260,7 @@ class Estimator(Stateful):
         """
 
         def fitted(work: Estimator) -> bool:
+            work._check_params()
             work._fitted_with = {name: value for name, value in work.get_params().items() if name != "callback"}
             given = as_comparisons(comparisons, y)
             if item_features is not None or user_features is not None:
@@ -285,7 +315,7 @@ class Estimator(Stateful):
         Traceback (most recent call last):
         rather.errors.InputError: BPR cannot be updated; fit it again, to old.extended(new)
         """
-        raise InputError(f"{type(self).__name__} cannot be updated; fit it again, to old.extended(new)")
+        raise InputError(f"{type(self).__name__} cannot be updated", remedy="fit all")
 
     def _built_apart(self, what: str, build: Callable[[Any], bool]) -> Any:
         """Let a state be built on an unfitted copy, put it in place, and return the model.
@@ -496,7 +526,12 @@ class Estimator(Stateful):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(comparisons) first")
 
     def __getattr__(self, name: str) -> Any:
-        # Only reached when an attribute is missing: the attributes of a fit get the sentence, not a bare name.
+        # Only reached when an attribute is missing: parameters, and attributes of a fit, which get a sentence.
+        held = self.__dict__.get("params")
+        if held is not None and name in type(held).__dataclass_fields__:
+            return getattr(held, name)
+        if name in ABSENT:
+            return ABSENT[name]
         if name.endswith("_") and not name.startswith("_") and "user_vocabulary_" not in self.__dict__:
             raise NotFittedError(f"{type(self).__name__} has no {name!r} before fit(comparisons)")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -876,7 +911,7 @@ class Estimator(Stateful):
             return min(10, most)
         number("k", k, at_least=1, integer=True)
         if k > most:
-            raise InputError(f"k is {k}, but there are only {most} {what}; ask for at most {most}")
+            raise InputError(f"k is {k}, but there are only {most} {what}; ask for at most {most}", "k")
         return int(k)
 
     def _table(self, columns: dict[str, Any], **about: Any) -> Table:

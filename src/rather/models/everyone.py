@@ -7,6 +7,9 @@ generalized linear models, 1986). H is the curvature of the logistic loss, a Lap
 variance of the scores: before anyone is asked an item is one of these, so that what few met is not taken for the best
 or the worst. A few people cannot say how people differ: as far as items outnumber them, their answers' own variance
 takes the place of sum_i g_i g_i', times by how much that exceeds it on the whole.
+
+People are counted by their shares of the answers, 1 / sum_i share_i^2. Somebody who gave nearly all answers has slopes
+that sum to about 0 at the optimum, and one person has no others to compare with.
 """
 
 from __future__ import annotations
@@ -46,8 +49,10 @@ def moved(
         t = max(float(np.var(b)), LEAST)
         t += float(np.mean(1 / (degree + 1 / t)))
     t = min(t, MOST)  # more would leave H without an inverse where scores are out of all proportion
-    few = items / (items + len(people))
-    times = (1 - few) * len(people) / max(len(people) - 1, 1)
+    given = np.bincount(user, m)
+    others = max(float(m.sum()) ** 2 / max(float(given @ given), 1e-30) - 1, 0.0)
+    few = items / (items + others)
+    times = (1 + others) / (items + others) if len(people) > 1 else 0.0  # (1 - few) n / (n - 1), n = 1 + others
     inflated = max(float(G.power(2).sum()) / max(2 * float(variance.sum()), 1e-30), 1.0)
     noise = few * inflated * variance
     if items > MOST_ITEMS:

@@ -172,7 +172,7 @@ class FactorEstimator(Estimator):
         _, found, score, place = best_rows(
             unit, j, unit, k, (np.array([0, 1], np.int64), j), self._candidates(None), threads(self.n_threads)
         )
-        return self._table({"item": self.items_[found], "score": score, "rank": place})
+        return self._table({"item": self.items_[found], "score": score, "rank": place}, scale="cosine")
 
     def score_codes(self, u: Codes, j: Codes) -> FloatArray:
         """Return scores of pairs of codes.

@@ -6,9 +6,10 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from ..data.source import Source
-from ..errors import InputError, number, one_of
-from ..native import LOSSES, threads
+from ..data.described import OFF
+from ..data.source import Source, plural
+from ..errors import InputError
+from ..native import threads
 from ..solving import reg as scale_of
 from ..solving.described import priors
 from ..solving.effects import Around
@@ -22,7 +23,8 @@ from .additions import with_items
 from .certified import Certified, Posed
 from .features import known_of
 from .newcomers import FoldInModel
-from .parameters import allowed, check_bias, check_shape
+from .parameters import allowed
+from .summary import unconverged
 
 
 class LowRank(Certified, FoldInModel):
@@ -37,6 +39,15 @@ class LowRank(Certified, FoldInModel):
     exposure: bool | None
     ties: str
     bias_reg_: float
+
+    def _facts(self) -> list[str]:
+        exposure = ["with exposure (which items users met)"] if self.prior_ is not None else []
+        trust = ["users weighted by trust"] if self.trust_ is not None else []
+        features = []
+        for role, learned in self._learned().items():
+            used = sum(strength != OFF for strength in learned.strengths)
+            features.append(f"{used} of {plural(len(learned.strengths), 'block')} of {role} features used")
+        return [*exposure, *trust, *features, *unconverged(self)]
 
     def _scales(self, source: Source) -> tuple[Scales, UserRule]:
         balance = source.balance if self.balance is None else self.balance
@@ -152,13 +163,3 @@ class LowRank(Certified, FoldInModel):
     def _settled(self) -> dict[str, Any]:
         bias = allowed(self.bias_reg_) if self.bias is not False else False
         return {"reg": allowed(self.reg_), "bias": bias, "exposure": self.prior_ is not None}
-
-    def _check_problem(self) -> None:
-        one_of("loss", self.loss, LOSSES)
-        check_shape(self.item_power, self.balance)
-        number("user_power", self.user_power, at_least=0, at_most=2)
-        if self.exposure is not None and not isinstance(self.exposure, bool):
-            raise InputError(f"exposure is {self.exposure!r}; it must be True, False or None (where it says something)")
-        check_bias(self.bias)
-        one_of("ties", self.ties, ("model", "half"))
-        threads(self.n_threads)

@@ -28,7 +28,7 @@ def ranked(draws: Any, interval: float, top: int) -> dict[str, Any]:
     """From draws of the worth of items, a row each: their order, best first, and of each in that order
 
     - score: what it is worth on average,
-    - best, worst: the fewest places that hold it with that probability,
+    - best, worst: the range of places that holds it with about that probability (see ``shortest``),
     - p_top: the probability of being among the first ``top``,
     - group: from the first on, items that cannot be told apart from the best of their group: each is behind it with
       less than that probability.
@@ -47,12 +47,32 @@ def ranked(draws: Any, interval: float, top: int) -> dict[str, Any]:
 
 
 def shortest(place: Any, interval: float) -> tuple[Any, Any]:
-    """The ends of the shortest range that holds so much of every column."""
-    n, columns = place.shape[0], np.arange(place.shape[1])
-    ordered = np.sort(place, axis=0)
+    """Return the ends of the range of places whose share of a column is nearest to ``interval``.
+
+    Ranges end at whole places, so they seldom hold exactly that share. The shortest range that holds at least as much
+    would hold more on average, by far where there are few items. A range that is one place shorter is taken if its
+    share is nearer.
+    """
+    ordered = np.sort(place.T.astype(np.int64), axis=1)
+    n = ordered.shape[1]
     held = min(int(np.ceil(interval * n)), n)
-    first = (ordered[held - 1 :] - ordered[: n - held + 1]).argmin(axis=0)
-    return ordered[first, columns].astype(np.int64), ordered[first + held - 1, columns].astype(np.int64)
+    steps = (ordered[:, held - 1 :] - ordered[:, : n - held + 1]).min(axis=1)  # from its first place to its last
+    best, most = _fullest(ordered, steps)
+    later, less = _fullest(ordered, steps - 1)
+    shorter = (steps > 0) & (interval * n - less < most - interval * n)
+    best = np.where(shorter, later, best)
+    return best, np.minimum(best + steps - shorter, ordered[:, -1])
+
+
+def _fullest(ordered: Any, steps: Any) -> tuple[Any, Any]:
+    """Return where the range of so many steps that holds most of a row begins, and how many it holds."""
+    apart = int(ordered.max(initial=0)) + 1
+    from_zero = ordered + 2 * apart * np.arange(len(ordered))[:, None]  # one after another, in order
+    ends = np.searchsorted(from_zero.ravel(), (from_zero + steps[:, None]).ravel(), side="right")
+    held = ends.reshape(ordered.shape) - np.arange(ordered.size).reshape(ordered.shape)
+    at = held.argmax(axis=1)
+    rows = np.arange(len(ordered))
+    return ordered[rows, at], held[rows, at]
 
 
 def groups(draws: Any, interval: float) -> Any:

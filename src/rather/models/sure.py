@@ -25,8 +25,7 @@ from .state import of_one_moment
 from .swayed import Swayed
 
 NO_COMPARISONS = (
-    "how sure to be of {what} follows from the comparisons, and this model was read from a file without them; "
-    "save the fitted model with comparisons=True, or use fold_in(answers)"
+    "how sure to be of {what} follows from the comparisons, and this model was read from a file without them"
 )
 
 
@@ -188,7 +187,7 @@ class Sure(Swayed):
         if self.__dict__.get("_are_newcomers"):
             raise InputError("this is a model of newcomers to another; ask that one for everybody's ranking")
         if self._fitted_to is None:
-            raise InputError(NO_COMPARISONS.format(what="everybody's ranking"))
+            raise InputError(NO_COMPARISONS.format(what="everybody's ranking"), remedy="save with, or fold in")
         t = self._prior_variance(self._fitted_to)  # of scores that are log-odds already
         slope = self._calibrated()._slope.found.slope if t is None else 1.0
         rng = np.random.default_rng(self.seed % 2**63)
@@ -286,7 +285,7 @@ class Sure(Swayed):
         elif self._fitted_to is not None:
             source, items, known = self._fitted_to.source, None, None
         else:
-            raise InputError(NO_COMPARISONS.format(what="a user"))
+            raise InputError(NO_COMPARISONS.format(what="a user"), remedy="save with, or fold in")
         assert source is not None
         if self._sure.expected is None:
             self._sure.expected = self._expected_of(source, items, known), self._is_beside(source, items, known)
@@ -355,7 +354,8 @@ class Sure(Swayed):
         if comparisons is None:
             raise InputError(
                 "this model was saved before it learned how sure to be, and learning it needs the comparisons it was "
-                "fitted to; fit it again, and save it with comparisons=True"
+                "fitted to",
+                remedy="save with",
             )
         if isinstance(comparisons.source, Embedded):
             of_things()

@@ -56,7 +56,7 @@ class Told:
 class Swayed(FactorEstimator):
     """Add position bias, covariate effects and ties to a factor model of votes."""
 
-    ties: str = "half"  # of kinds that do not say
+    ties: str
     trust_: FloatArray | None = None  # how much each user counts
     context_effects_: Mapping[str, float] = MappingProxyType(
         {}

@@ -26,17 +26,12 @@ from ..solving.reg import reg_scales
 from ..solving.smoothing import ROUND_BY_ROUND
 from .crowd import Found
 from .features import known_of
+from .parameters import of_stages
 from .rounds import run_rounds
 
-DECIDED = (  # by the fit, not since
-    "reg", "loss", "bias", "item_power", "user_power", "balance", "exposure", "ties", "trust", "seed",
-)  # fmt: skip
 GROWTH = 1.05  # times as many votes or ratings, and singular vectors follow
 NEAR = 6.0  # times the tolerance of a fit: of what newer data bring, one round leaves less than a sixth
-NO_COMPARISONS = (
-    "updating needs the comparisons that the model was fitted to, and it was read from a file without them; give them "
-    "as old=..., or save the fitted model with comparisons=True"
-)
+NO_COMPARISONS = "updating needs the comparisons that the model was fitted to, and it was read from a file without them"
 
 
 def updated(
@@ -49,7 +44,8 @@ def updated(
         raise InputError(f"update was given a {type(new).__name__}; it takes Comparisons")
     known = last._read(earlier(last, old))
     decided = last.__dict__.get("_fitted_with", {})
-    work.set_params(**{name: decided[name] for name in DECIDED if name in decided})
+    kept = of_stages(type(work.params), "objective")
+    work.set_params(**{name: decided[name] for name in kept if name in decided})
     work._fitted_with = {**work.get_params(), **{name: value for name, value in decided.items() if name == "rank"}}
     work._fitted_with.pop("callback", None)
     work._check_params()
@@ -131,7 +127,7 @@ def _as_fitted(last: Any, old: Comparisons) -> Comparisons:
     for role, learned in last._learned().items():
         known = getattr(old, f"{role}_features")
         if known is None:
-            raise InputError(f"the model was fitted with {role}_features; give old with them: old.with_features(...)")
+            raise InputError(f"the model was fitted with {role}_features", remedy="old with features")
         if not known.encoder.is_like(learned.encoder):
             raise InputError(f"the {role}_features of old are not those that the model was fitted with")
         made[role] = replace(known, encoder=learned.encoder, strengths=learned.strengths, alone=learned.alone)
@@ -145,15 +141,15 @@ def earlier(last: Any, old: Comparisons | None) -> Comparisons:
     own: Comparisons | None = last._fitted_to
     if own is not None:
         if old is not None:
-            raise InputError("the model has the comparisons that it was fitted to; leave old out")
+            raise InputError("the model has the comparisons that it was fitted to", remedy="leave old out")
         return own
     if old is None:
-        raise InputError(NO_COMPARISONS)
+        raise InputError(NO_COMPARISONS, remedy="give old")
     if not isinstance(old, Comparisons):
-        raise InputError(f"old is a {type(old).__name__}; it must be Comparisons")
+        raise InputError(f"old is a {type(old).__name__}; it must be Comparisons", "old")
     same = np.array_equal(old.users, last.users_) and np.array_equal(old.items, last.items_)
     if not (same and all(map(np.array_equal, old.source.met(), last.seen_))):
-        raise InputError("old is not what the model was fitted to: its users, items or what they met are others")
+        raise InputError("old is not what the model was fitted to: its users, items or what they met are others", "old")
     return _as_fitted(last, old)
 
 

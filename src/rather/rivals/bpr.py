@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,53 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..data.rows import Clicks
 from ..models.newcomers import FoldInModel
+from ..models.parameters import (
+    CALLBACK,
+    DECAY,
+    ON_INTERRUPT,
+    RACING_THREADS,
+    RANK,
+    RIDGE_OR_RULE,
+    SEED,
+    STEP,
+    VERBOSE,
+    WHOLE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+)
 from ..native import LOSSES, core
 from ..solving.scales import UserRule
 from .stochastic import Stochastic, at_least_a_round, click_rows, counts
+
+BPR_REG = Parameter(
+    RIDGE_OR_RULE,
+    "Ridge of the rows that a step touches. None: 0.01 for clicks, and 0.08 for other comparisons, which contain more "
+    "answers about fewer items. The value used is ``reg_``.",
+)
+BPR_ROUNDS = Parameter(
+    WHOLE,
+    "Number of rounds. A round makes a step for every click, or for every item that each user compared, and at least "
+    "50 for every user and item.",
+    "run",
+)
+
+
+@dataclass(frozen=True)
+class BPRParams(Params):
+    """The parameters of :class:`BPR`."""
+
+    rank: int = RANK(64)
+    reg: float | None = BPR_REG(None)
+    step: float = STEP(0.05)
+    decay: float = DECAY(0.05)
+    max_iter: int = BPR_ROUNDS(100)
+    n_threads: int | None = RACING_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
 
 
 class BPR(Stochastic, FoldInModel):
@@ -23,25 +68,32 @@ class BPR(Stochastic, FoldInModel):
 
     Parameters
     ----------
-    rank : int
-        Length of the vectors.
-    reg : float, optional
-        Ridge of the rows that a step touches. None: 0.01 for clicks, 0.08 for other comparisons, which say more of the
-        same few items. The value used is ``reg_``.
-    step, decay : float
-        Length of the steps and how it falls with the rounds t, step / (1 + decay t). The paper has decay = 0.
-    max_iter : int
-        Rounds. Each makes a step for every click, or for every item that each user compared, or 50 for every
-        user and item if that is more.
-    n_threads : int, optional
-        All cores by default. With more than one the steps race without locks, and results vary from run to run.
-    seed : int
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every round with (model, record); returning True stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
+    rank : int, default 64
+        Number of taste dimensions, the length of the vectors of users and items. A higher rank captures more tastes,
+        and needs more answers and more time.
+    reg : float or None, default None
+        Ridge of the rows that a step touches. None: 0.01 for clicks, and 0.08 for other comparisons, which contain more
+        answers about fewer items. The value used is ``reg_``.
+    step : float, default 0.05
+        Length of the first steps. Make it smaller if the objective rises or overflows, and larger if it hardly falls.
+    decay : float, default 0.05
+        Decay of the steps: in round t they have the length step / (1 + decay t). 0: all rounds take equal steps.
+    max_iter : int, default 100
+        Number of rounds. A round makes a step for every click, or for every item that each user compared, and at least
+        50 for every user and item.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy. With more than one the steps race without locks,
+        and results vary from run to run; give 1 to reproduce a fit.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
 
     Attributes
     ----------
@@ -92,20 +144,12 @@ class BPR(Stochastic, FoldInModel):
     ['milk']
     """
 
-    def __init__(
-        self,
-        rank: int = 64,
-        reg: float | None = None,
-        step: float = 0.05,
-        decay: float = 0.05,
-        max_iter: int = 100,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-    ) -> None:
-        self._store_params(locals())
+    tol = 0.0  # a round that samples its objective too can only seem to change nothing
+    params: BPRParams
+
+    @accepts(BPRParams)
+    def __init__(self, params: BPRParams) -> None:
+        self.params = params
 
     def _begin(self, comparisons: Comparisons) -> Callable[[], float]:
         self._start(comparisons, bias=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,25 @@ import numpy.typing as npt
 
 from ..data.comparisons import Comparisons
 from ..data.ratings import Rated
-from ..errors import InputError, number, one_of
+from ..errors import Domain, InputError
 from ..models.factors import FactorEstimator, with_bias
-from ..models.parameters import check_bias, check_fit_params, check_rank
+from ..models.parameters import (
+    CALLBACK,
+    GAP,
+    ITEM_POWER,
+    N_THREADS,
+    ON_INTERRUPT,
+    RANK,
+    RIDGE_OR_RULE,
+    ROUNDS,
+    SEED,
+    SWITCH_OR_RIDGE,
+    VERBOSE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+)
 from ..models.rounds import run_rounds
 from ..native import FloatArray, core, factor, threads
 from ..solving.reg import gradient_scales
@@ -26,6 +42,46 @@ REG_FACTOR, BIAS_FACTOR = 1.8, 1.0  # times the scales of the gradient at zero; 
 PLANES = 100  # at most, in one half of a round
 LARGEST_RATING = 500  # as for the metric: gains are 2^rating - 1
 
+LIST_LOSS = Parameter(
+    Domain(words=LOSSES),
+    'Loss of a user\'s whole list: squared errors for "regression", misordered pairs '
+    'weighted by their gap for "ordinal", and a bound of NDCG@k for "ndcg".',
+)
+COFI_REG = Parameter(
+    RIDGE_OR_RULE, "Ridge of the vectors. None: 1.8 times the scale of the data. The value used is ``reg_``."
+)
+COFI_BIAS = Parameter(
+    SWITCH_OR_RIDGE,
+    "Whether items have a bias. A number is the ridge of the biases; True takes the scale of the data.",
+)
+TOP = Parameter(Domain(int, at_least=1, at_most=2**31 - 1), 'Length of the list that the loss "ndcg" judges.')
+FALL = Parameter(GAP, "Relative fall of the objective in a round at which the fit stops.", "run")
+HALF_GAP = Parameter(
+    Domain(float, above=0, below=1),
+    "Accuracy of each half of a round: its largest distance from the minimum, relative to the objective.",
+    "method",
+)
+
+
+@dataclass(frozen=True)
+class CofiRankParams(Params):
+    """The parameters of :class:`CofiRank`."""
+
+    rank: int = RANK(10)
+    loss: str = LIST_LOSS("regression")
+    reg: float | None = COFI_REG(None)
+    bias: bool | float = COFI_BIAS(True)
+    item_power: float = ITEM_POWER(0.5)
+    k: int = TOP(10)
+    max_iter: int = ROUNDS(30)
+    tol: float = FALL(3e-4)
+    gap: float = HALF_GAP(1e-3)
+    n_threads: int | None = N_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
+
 
 class CofiRank(FactorEstimator):
     r"""Learn personal rankings from ratings, by a loss of every user's whole list.
@@ -35,35 +91,41 @@ class CofiRank(FactorEstimator):
 
     Parameters
     ----------
-    rank : int
-        Length of the vectors.
-    loss : {"regression", "ordinal", "ndcg"}
-    reg : float, optional
-        None: 1.8 times the geometric mean of the typical norms of the rows and the columns of the gradient at
-        zero. The value used is ``reg_``.
-    bias : bool or float
-        Whether items have a bias. A number is its ridge; True takes the typical absolute row sum of the gradient at
-        zero.
-    item_power : float
-        How the ridge of an item grows with the number of users who rated it; 0 is the plain model of the paper.
-    k : int
-        Length of the list that loss "ndcg" looks at.
-    max_iter : int
-        Rounds (each solves V, then U) at most.
-    tol : float
-        Stop once a round lowers the objective by at most this share of it.
-    gap : float
-        Accuracy of each half: how far it may be from its minimum, as a share of it.
-    n_threads : int, optional
-        All cores by default. The result is the same at any number.
-    seed : int
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every round with (model, record); the record is the new entry of ``history_``. Returning True
-        stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
+    rank : int, default 10
+        Number of taste dimensions, the length of the vectors of users and items. A higher rank captures more tastes,
+        and needs more answers and more time.
+    loss : {"ndcg", "ordinal", "regression"}, default "regression"
+        Loss of a user's whole list: squared errors for "regression", misordered pairs weighted by their gap for
+        "ordinal", and a bound of NDCG@k for "ndcg".
+    reg : float or None, default None
+        Ridge of the vectors. None: 1.8 times the scale of the data. The value used is ``reg_``.
+    bias : bool or float, default True
+        Whether items have a bias. A number is the ridge of the biases; True takes the scale of the data.
+    item_power : float, default 0.5
+        Growth of an item's ridge with the number n of users who compared it, as n to this power. 0: all items have the
+        same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about equally.
+    k : int, default 10
+        Length of the list that the loss "ndcg" judges.
+    max_iter : int, default 30
+        Largest number of rounds. A round solves for all items, then for all users. A fit that stops here has
+        ``converged_`` False; give more rounds if the objective in ``history_`` still falls.
+    tol : float, default 0.0003
+        Relative fall of the objective in a round at which the fit stops.
+    gap : float, default 0.001
+        Accuracy of each half of a round: its largest distance from the minimum, relative to the objective.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and
+        ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
 
     Attributes
     ----------
@@ -132,27 +194,13 @@ class CofiRank(FactorEstimator):
     ['A', 'B']
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        loss: str = "regression",
-        reg: float | None = None,
-        bias: bool | float = True,
-        item_power: float = 0.5,
-        k: int = 10,
-        max_iter: int = 30,
-        tol: float = 3e-4,
-        gap: float = 1e-3,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-    ) -> None:
-        self._store_params(locals())
+    params: CofiRankParams
+
+    @accepts(CofiRankParams)
+    def __init__(self, params: CofiRankParams) -> None:
+        self.params = params
 
     def _fit(self, comparisons: Comparisons) -> bool:
-        self._check_params()
         began = time.perf_counter()
         halves = self._halves(comparisons)
         self.reg_, self.bias_reg_ = halves.reg, halves.bias_reg
@@ -200,16 +248,6 @@ class CofiRank(FactorEstimator):
 
         return run_rounds(self, one_round, began, tol=self.tol, title=f"CofiRank {self.loss}")
 
-    def _check_params(self) -> None:
-        check_rank(self._rank)
-        one_of("loss", self.loss, LOSSES)
-        check_bias(self.bias)
-        number("item_power", self.item_power, at_least=0, at_most=2)
-        number("k", self.k, at_least=1, at_most=2**31 - 1, integer=True)
-        check_fit_params(self)
-        number("gap", self.gap, above=0, below=1)
-        threads(self.n_threads)
-
     def _settled(self) -> dict[str, Any]:
         return {"reg": self.reg_, "bias": self.bias_reg_ if self.bias is not False else False}
 
@@ -219,8 +257,8 @@ def _rated_store(comparisons: Comparisons) -> tuple[Any, npt.NDArray[np.float64]
     r = comparisons.ratings
     if r is None:
         raise InputError(
-            "CofiRank learns from ratings, and these comparisons have none behind them (a split by pairs leaves none: "
-            "use by='items'); make them with Comparisons.from_ratings or from_rankings, or fit AltSVM"
+            "CofiRank learns from ratings, and these comparisons have none behind them",
+            remedy="ratings, rankings or another model",
         )
     source = comparisons.source
     store = Rated(source.n_users, source.n_items, r).store if source.written else source.store

@@ -3,17 +3,59 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 from ..data.comparisons import Comparisons
 from ..models.certified import Certified
 from ..models.factors import FactorEstimator
-from ..models.parameters import check_fit_params, check_rank, check_shape
+from ..models.parameters import (
+    CALLBACK,
+    GAP,
+    ITEM_POWER,
+    N_THREADS,
+    ON_INTERRUPT,
+    RANK,
+    RIDGE_OR_RULE,
+    ROUNDS,
+    SEED,
+    SHARE,
+    VERBOSE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+)
 from ..models.rounds import run_rounds
 from ..native import threads
 from ..solving.newton import Newton
 from .gaps import gap_problem, require_gaps
+
+DIFFERENCES_REG = Parameter(
+    RIDGE_OR_RULE, "Ridge of all user and item vectors. None: the rule of AltSVM. The value used is ``reg_``."
+)
+PAIR_BALANCE = Parameter(
+    SHARE, "Exponent of the weight N^-balance of each pair of a user who has N pairs of different ratings."
+)
+DECREMENT = Parameter(
+    GAP, "Gap at which the fit stops: the gain that a round can still expect, relative to the objective.", "run"
+)
+
+
+@dataclass(frozen=True)
+class DifferencesParams(Params):
+    """The parameters of :class:`Differences`."""
+
+    rank: int = RANK(64)
+    reg: float | None = DIFFERENCES_REG(None)
+    item_power: float = ITEM_POWER(0.5)
+    balance: float = PAIR_BALANCE(0.5)
+    max_iter: int = ROUNDS(30)
+    tol: float = DECREMENT(3e-4)
+    n_threads: int | None = N_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
 
 
 class Differences(Certified, FactorEstimator):
@@ -24,25 +66,34 @@ class Differences(Certified, FactorEstimator):
 
     Parameters
     ----------
-    rank : int
-        Length of the vectors.
-    reg : float, optional
-        None: the rule of ``AltSVM``, which held-out training data confirmed for this loss. The value used is ``reg_``.
-    item_power : float
-    balance : float
-    max_iter : int
-        Rounds (each V, then U) at most.
-    tol : float
-        Stop once what the two halves of a round had to gain, relative to the objective, is at most this.
-    n_threads : int, optional
-        All cores by default; the result is the same with any number.
-    seed : int
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every round with (model, record); returning True stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
+    rank : int, default 64
+        Number of taste dimensions, the length of the vectors of users and items. A higher rank captures more tastes,
+        and needs more answers and more time.
+    reg : float or None, default None
+        Ridge of all user and item vectors. None: the rule of AltSVM. The value used is ``reg_``.
+    item_power : float, default 0.5
+        Growth of an item's ridge with the number n of users who compared it, as n to this power. 0: all items have the
+        same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about equally.
+    balance : float, default 0.5
+        Exponent of the weight N^-balance of each pair of a user who has N pairs of different ratings.
+    max_iter : int, default 30
+        Largest number of rounds. A round solves for all items, then for all users. A fit that stops here has
+        ``converged_`` False; give more rounds if the objective in ``history_`` still falls.
+    tol : float, default 0.0003
+        Gap at which the fit stops: the gain that a round can still expect, relative to the objective.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and
+        ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
 
     Attributes
     ----------
@@ -98,26 +149,13 @@ class Differences(Certified, FactorEstimator):
     ['x', 'y', 'z']
     """
 
-    def __init__(
-        self,
-        rank: int = 64,
-        reg: float | None = None,
-        item_power: float = 0.5,
-        balance: float = 0.5,
-        max_iter: int = 30,
-        tol: float = 3e-4,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-    ) -> None:
-        self._store_params(locals())
+    params: DifferencesParams
+
+    @accepts(DifferencesParams)
+    def __init__(self, params: DifferencesParams) -> None:
+        self.params = params
 
     def _fit(self, comparisons: Comparisons) -> bool:
-        check_rank(self._rank)
-        check_shape(self.item_power, self.balance)
-        check_fit_params(self)
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
         require_gaps(comparisons.source, "Differences")

@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.rows import is_tied
-from ..errors import one_of
+from ..errors import Domain
 from ..models.calibration import Calibration
 from ..models.newcomers import FoldInModel
-from ..models.parameters import allowed, check_fit_params, check_shape
+from ..models.parameters import (
+    BALANCE,
+    CALLBACK,
+    GAP,
+    N_THREADS,
+    ON_INTERRUPT,
+    RIDGE_OR_RULE,
+    SEED,
+    VERBOSE,
+    WHOLE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+    allowed,
+)
 from ..models.rounds import run_rounds
-from ..native import LOSSES, factor, threads
+from ..models.summary import unconverged
+from ..native import factor, threads
 from ..solving.bradley_terry import MOST_STEPS, SETTLED, BradleyTerry
 from ..solving.problem import Problem
 from ..solving.reg import reg_scales
@@ -26,6 +41,50 @@ from ..solving.smoothing import Tightening
 REG_FACTOR = 1.5  # times the scale of the bias's ridge, for implied comparisons; chosen on held-out training ratings
 # The ridge with which a loss shrinks scores as the ridge 1 does with the logistic loss. A hinge has half the margins.
 RIDGES = {"logistic": 1.0, "hinge": 4.0, "squared_hinge": 8.0}
+MOST_IMPLIED = 2**23  # comparisons that are written down, so that a logistic fit is in double precision
+
+GLOBAL_REG = Parameter(
+    RIDGE_OR_RULE,
+    "Ridge of the scores. None: for votes and menus 1 / reg is the prior variance of the log-odds with the largest "
+    "marginal likelihood; else a fixed factor of the data's scale. A larger ridge moves items with few answers "
+    "towards the middle. The value used is ``reg_``.",
+)
+GLOBAL_LOSS = Parameter(
+    Domain(words=("logistic", "squared_hinge", "hinge"), none=True),
+    'Penalty of a comparison, by its margin. None: "logistic" for votes, menus and arenas, which makes it the '
+    'Bradley-Terry model; "squared_hinge" for ratings, rankings and clicks. The value used is ``loss_``.',
+)
+GLOBAL_POWER = Parameter(
+    Domain(float, at_least=0, at_most=2, none=True),
+    "Growth of an item's ridge with the number n of users who compared it, as n to this power. None: 0 for votes with "
+    "the logistic loss, which is one prior variance for all items; else 0.5.",
+)
+NEWTON_STEPS = Parameter(WHOLE, "Largest number of Newton steps.", "run")
+GLOBAL_TOL = Parameter(
+    GAP,
+    "Gap at which the fit stops: the gain that a step can still expect, relative to the objective. A hinge, which is "
+    "smoothed, reaches 3e-5 at best. A logistic fit then continues to the optimum in double precision, unless ratings, "
+    "rankings or clicks imply more than eight million comparisons. Other fits end where single precision gains no "
+    "more: ``converged_`` is then False, and the last ``gap`` in ``history_`` is what was reached.",
+    "run",
+)
+
+
+@dataclass(frozen=True)
+class GlobalParams(Params):
+    """The parameters of :class:`Global`."""
+
+    reg: float | None = GLOBAL_REG(None)
+    loss: str | None = GLOBAL_LOSS(None)
+    item_power: float | None = GLOBAL_POWER(None)
+    balance: float | None = BALANCE(None)
+    max_iter: int = NEWTON_STEPS(50)
+    tol: float = GLOBAL_TOL(1e-6)
+    n_threads: int | None = N_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
 
 
 class Global(FoldInModel):
@@ -39,33 +98,40 @@ class Global(FoldInModel):
 
     Parameters
     ----------
-    reg : float, optional
-        The ridges are q_j = reg (n_j / n)^item_power, where n_j counts the users who compared item j. None: of votes
-        and menus, 1 / reg is the prior variance of scores in log-odds that has the largest marginal likelihood; more
-        votes do not make it larger. Of ratings, rankings and clicks, a fixed factor times the typical absolute row sum
-        of the gradient at zero. The value used is ``reg_``.
-    loss : {"logistic", "squared_hinge", "hinge"}, optional
-        None: "logistic" for votes, menus and arenas, "squared_hinge" for ratings, rankings and clicks. The value used
-        is ``loss_``.
-    item_power : float, optional
-        None: 0 with the logistic loss of votes, which is one prior variance for all items; else 1/2.
-    balance : float, optional
-        All comparisons of a user are weighted by (their number)^-balance. None: as in :class:`AltSVM`.
-    max_iter : int
-        Newton steps at most.
-    tol : float
-        Stop once the Newton decrement, what a step has to gain, is at most this share of the objective. (A hinge, which
-        is smoothed, comes to 3e-5 at best.) A logistic fit of votes then goes on to the optimum in double precision.
-    n_threads : int, optional
-        All cores by default; the result is the same with any number.
-    seed : int
-        Of the draws: the comparisons held out for the slope of probabilities, and intervals.
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every step with (model, record); returning True stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
+    reg : float or None, default None
+        Ridge of the scores. None: for votes and menus 1 / reg is the prior variance of the log-odds with the largest
+        marginal likelihood; else a fixed factor of the data's scale. A larger ridge moves items with few answers
+        towards the middle. The value used is ``reg_``.
+    loss : {"logistic", "squared_hinge", "hinge"} or None, default None
+        Penalty of a comparison, by its margin. None: "logistic" for votes, menus and arenas, which makes it the
+        Bradley-Terry model; "squared_hinge" for ratings, rankings and clicks. The value used is ``loss_``.
+    item_power : float or None, default None
+        Growth of an item's ridge with the number n of users who compared it, as n to this power. None: 0 for votes with
+        the logistic loss, which is one prior variance for all items; else 0.5.
+    balance : float or None, default None
+        Exponent of the weight N^-balance of each comparison of a user who has N of them. 0: all comparisons count
+        equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and clicks, because n
+        ratings imply about n^2 / 2 pairs, but not as many independent answers.
+    max_iter : int, default 50
+        Largest number of Newton steps.
+    tol : float, default 1e-06
+        Gap at which the fit stops: the gain that a step can still expect, relative to the objective. A hinge, which is
+        smoothed, reaches 3e-5 at best. A logistic fit then continues to the optimum in double precision, unless
+        ratings, rankings or clicks imply more than eight million comparisons. Other fits end where single precision
+        gains no more: ``converged_`` is then False, and the last ``gap`` in ``history_`` is what was reached.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and
+        ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
 
     Attributes
     ----------
@@ -117,47 +183,35 @@ class Global(FoldInModel):
     ['A', 'B', 'C']
     """
 
-    def __init__(
-        self,
-        reg: float | None = None,
-        loss: str | None = None,
-        item_power: float | None = None,
-        balance: float | None = None,
-        max_iter: int = 50,
-        tol: float = 1e-6,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-    ) -> None:
-        self._store_params(locals())
+    params: GlobalParams
+
+    @accepts(GlobalParams)
+    def __init__(self, params: GlobalParams) -> None:
+        self.params = params
 
     def _fit(self, comparisons: Comparisons) -> bool:
         votes = not comparisons.source.implied
         self.loss_ = self._loss_for(comparisons)
-        one_of("loss", self.loss_, LOSSES)
         power = self.item_power
         if power is None:
             power = 0.0 if votes and self.loss_ == "logistic" else 0.5
-        check_shape(power, self.balance)
-        check_fit_params(self)
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
         store = comparisons.store
         balance = comparisons.source.balance if self.balance is None else self.balance
         scaled, self.user_rule_ = scales(store, user_power=0.0, item_power=power, balance=balance)
-        summed = _summed(comparisons, scaled) if votes and (self.reg is None or self.loss_ == "logistic") else None
+        exact = self.loss_ == "logistic" and (votes or len(comparisons) <= MOST_IMPLIED)
+        summed = _summed(comparisons, scaled) if exact or (votes and self.reg is None) else None
         if self.reg is not None:
             self.reg_ = float(self.reg)
-        elif summed is not None:
+        elif votes and summed is not None:
             likeliest = summed.likeliest_ridge(scaled.item_ridge.astype(np.float64))
             self.reg_ = allowed(RIDGES[self.loss_] * summed.unit * likeliest)
         else:
             _, scale = reg_scales(store, loss=self.loss_, scales=scaled, n_threads=n_threads)
             self.reg_ = float(REG_FACTOR * scale)
         self._set_data(comparisons)
-        if summed is not None and self.loss_ == "logistic":
+        if exact and summed is not None:
             self._set_factors(factor(store.n_users, 1), factor(store.n_items, 1), 0)
             self.U_[:, 0] = 1.0
             return run_rounds(self, self._newton(summed, scaled), began, tol=self.tol)
@@ -172,7 +226,11 @@ class Global(FoldInModel):
             gain = problem.item_step(cg_steps=50, cg_tol=0.01)
             return tightening.after_round(problem, len(self.history_) + 1, gain)
 
-        return run_rounds(self, step, began, tol=self.tol, stalled=lambda: self._stalled(tightening.steps))
+        return run_rounds(self, step, began, tol=self.tol, stalled=lambda: tightening.stalled(problem))
+
+    def _facts(self) -> list[str]:
+        likeliest = self._fitted_with.get("reg") is None and self._fitted_to is not None and not self._fitted_to.implied
+        return [*(["chosen by marginal likelihood"] if likeliest else []), *unconverged(self)]
 
     def _loss_for(self, comparisons: Comparisons) -> str:
         return self.loss or ("squared_hinge" if comparisons.source.implied else "logistic")
@@ -192,13 +250,6 @@ class Global(FoldInModel):
             return {"objective": objective * summed.unit, "gap": gap}
 
         return step
-
-    def _stalled(self, first: int) -> bool:
-        """Return whether single precision allows no more: in three rounds neither objective nor gap got smaller."""
-        last = self.history_[first:][-4:]
-        return len(last) == 4 and all(
-            min(record[name] for record in last[1:]) >= last[0][name] for name in ("objective", "gap")
-        )
 
     # -- how sure it is -----------------------------------------------------------------------------------------
 

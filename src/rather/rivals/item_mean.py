@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..errors import InputError, number
+from ..errors import Domain, InputError
 from ..models.factors import LARGEST, FactorEstimator, with_bias
-from ..native import threads
+from ..models.parameters import CALIBRATION_SEED, LIST_THREADS, Parameter, Params, accepts
+
+SHRINK = Parameter(
+    Domain(float, at_least=0, at_most=1e15),
+    "Number of ratings of the overall mean that every item gets. More move items with few ratings towards the mean.",
+)
+
+
+@dataclass(frozen=True)
+class ItemMeanParams(Params):
+    """The parameters of :class:`ItemMean`."""
+
+    shrink: float = SHRINK(5.0)
+    n_threads: int | None = LIST_THREADS(None)
+    seed: int = CALIBRATION_SEED(0)
 
 
 class ItemMean(FactorEstimator):
@@ -18,12 +34,12 @@ class ItemMean(FactorEstimator):
 
     Parameters
     ----------
-    shrink : float
-        How many ratings of the overall mean every item gets.
-    n_threads : int, optional
-        For lists; all cores by default.
-    seed : int
-        Of the comparisons put aside for probabilities.
+    shrink : float, default 5.0
+        Number of ratings of the overall mean that every item gets. More move items with few ratings towards the mean.
+    n_threads : int or None, default None
+        Number of threads that make lists. None: as many as the process may keep busy. Results do not depend on it.
+    seed : int, default 0
+        Seed of the draw of comparisons that are held out to calibrate probabilities.
 
     Attributes
     ----------
@@ -55,13 +71,13 @@ class ItemMean(FactorEstimator):
     [('A', 0.67), ('B', 0.25), ('C', -1.25)]
     """
 
-    def __init__(self, shrink: float = 5.0, n_threads: int | None = None, seed: int = 0) -> None:
-        self._store_params(locals())
+    params: ItemMeanParams
+
+    @accepts(ItemMeanParams)
+    def __init__(self, params: ItemMeanParams) -> None:
+        self.params = params
 
     def _fit(self, comparisons: Comparisons) -> bool:
-        number("shrink", self.shrink, at_least=0, at_most=1e15)
-        number("seed", self.seed, at_least=0, at_most=2**63 - 1, integer=True)
-        threads(self.n_threads)
         ratings = comparisons.ratings
         if ratings is None:
             raise InputError("ItemMean is a mean of ratings, and these comparisons have none; use Global")

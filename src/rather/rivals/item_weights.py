@@ -10,13 +10,13 @@ import scipy.sparse
 
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, read_only
-from ..errors import InputError, number
+from ..errors import InputError
 from ..models.clicked import ClickModel, require_clicks
 from ..models.estimator import BLOCK
 from ..models.exclusions import select
 from ..models.factors import LARGEST
 from ..models.state import of_one_moment
-from ..native import FloatArray, threads
+from ..native import FloatArray
 
 Weights = Any  # (n_items, n_items) of float32: an array, or a sparse matrix of rows
 
@@ -35,18 +35,11 @@ class ItemWeights(ClickModel):
     W_: Weights
     _mean: FloatArray  # of all users' scores
 
-    def _check(self) -> None:
-        """Refuse parameters that are out of their range."""
-        raise NotImplementedError
-
     def _between(self, X: Any) -> Weights:
         """The weights, from clicks as a sparse matrix of ones, a row for each user."""
         raise NotImplementedError
 
     def _fit(self, comparisons: Comparisons) -> bool:
-        self._check()
-        number("seed", self.seed, at_least=0, at_most=2**63 - 1, integer=True)
-        threads(self.n_threads)
         require_clicks(comparisons, type(self).__name__)
         self._set_data(comparisons)
         self._set_weights(self._between(self._clicks(np.arange(comparisons.n_users, dtype=np.int32))))

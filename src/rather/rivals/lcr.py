@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes
-from ..errors import number, one_of
+from ..errors import Domain
 from ..models.estimator import Estimator
 from ..models.factors import copied, with_bias
-from ..models.parameters import check_fit_params, check_rank
+from ..models.parameters import (
+    CALLBACK,
+    GAP,
+    N_THREADS,
+    ON_INTERRUPT,
+    RANK,
+    RIDGE_OR_RULE,
+    SEED,
+    VERBOSE,
+    WHOLE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+)
 from ..models.rounds import run_rounds
 from ..native import GAP_LOSSES, FloatArray, core, factor, threads
 from ..solving.lbfgs import LBFGS
@@ -24,6 +38,46 @@ from .gaps import gap_problem, require_gaps
 BASE_ROUNDS = 8
 LEAST_WEIGHT = 1e-6  # a kernel below it counts as 0
 
+ANCHORS = Parameter(
+    Domain(int, at_least=1, at_most=4096), "Number of local models. More fit finer structure, and take longer."
+)
+BANDWIDTH = Parameter(
+    Domain(float, at_least=0.01, at_most=100),
+    "Width of the kernels; 1 is the distance of vectors at a right angle, 2 that of opposite vectors. The paper has "
+    "0.8; held-out training data prefer 2, with which every local model has some weight nearly everywhere.",
+)
+GAP_LOSS = Parameter(
+    Domain(words=tuple(GAP_LOSSES)),
+    "Loss of a pair, where x is the difference of its scores and g > 0 that of its ratings. It is g log(1+e^-x) for "
+    '"gap_times_logistic", log(1+e^(g-x)) for "gap_logistic" and (x-g)^2 for "squared_difference". The last one also '
+    "counts pairs of equal ratings, with a difference of 0.",
+)
+LOCAL_REG = Parameter(
+    RIDGE_OR_RULE,
+    "Ridge of the base model. None: the rule of AltSVM. The local models have this ridge times the mean over the data "
+    "of sum_t a_t^2, where a_t are the weights of the local models in a score. The value used is ``reg_``.",
+)
+LBFGS_STEPS = Parameter(WHOLE, "Largest number of L-BFGS steps.", "run")
+STEP_FALL = Parameter(GAP, "Relative fall of the objective in a step at which the fit stops.", "run")
+
+
+@dataclass(frozen=True)
+class LCRParams(Params):
+    """The parameters of :class:`LCR`."""
+
+    anchors: int = ANCHORS(10)
+    rank: int = RANK(10)
+    bandwidth: float = BANDWIDTH(2.0)
+    loss: str = GAP_LOSS("gap_times_logistic")
+    reg: float | None = LOCAL_REG(None)
+    max_iter: int = LBFGS_STEPS(50)
+    tol: float = STEP_FALL(1e-4)
+    n_threads: int | None = N_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
+
 
 class LCR(Estimator):
     r"""Learn personal rankings by several local low-rank models, for ratings.
@@ -33,34 +87,38 @@ class LCR(Estimator):
 
     Parameters
     ----------
-    anchors : int
-        Local models.
-    rank : int
-        Length of the vectors, of each local model and of the base model.
-    bandwidth : float
-        Of the kernels; 1 is the distance of vectors at a right angle, 2 of opposite ones. The paper has 0.8; held-out
-        training data prefer 2, with which every local model has some weight nearly everywhere.
-    loss : {"gap_times_logistic", "gap_logistic", "squared_difference"}
-        With x the difference of the scores and g > 0 that of the ratings: g log(1 + e^-x), log(1 + e^(g - x)) or
-        (x - g)^2, the paper's multiplicative and additive log-loss and squared loss. The last also counts pairs rated
-        the same, as a difference of 0.
-    reg : float, optional
-        The ridge of the base model. None: the rule of ``AltSVM``. That of the local models is the same times the
-        average over the data of sum_t a_t^2, where a_t are the weights in s_ij = sum_t a_t g_t(i, j).
-    max_iter : int
-        L-BFGS steps at most.
-    tol : float
-        Stop once a step lowers the objective by at most this share.
-    n_threads : int, optional
-        All cores by default; the result is the same with any number.
-    seed : int
-        Of the anchors.
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every step with (model, record); returning True stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
+    anchors : int, default 10
+        Number of local models. More fit finer structure, and take longer.
+    rank : int, default 10
+        Number of taste dimensions, the length of the vectors of users and items. A higher rank captures more tastes,
+        and needs more answers and more time.
+    bandwidth : float, default 2.0
+        Width of the kernels; 1 is the distance of vectors at a right angle, 2 that of opposite vectors. The paper has
+        0.8; held-out training data prefer 2, with which every local model has some weight nearly everywhere.
+    loss : {"gap_times_logistic", "gap_logistic", "squared_difference"}, default "gap_times_logistic"
+        Loss of a pair, where x is the difference of its scores and g > 0 that of its ratings. It is g log(1+e^-x) for
+        "gap_times_logistic", log(1+e^(g-x)) for "gap_logistic" and (x-g)^2 for "squared_difference". The last one also
+        counts pairs of equal ratings, with a difference of 0.
+    reg : float or None, default None
+        Ridge of the base model. None: the rule of AltSVM. The local models have this ridge times the mean over the data
+        of sum_t a_t^2, where a_t are the weights of the local models in a score. The value used is ``reg_``.
+    max_iter : int, default 50
+        Largest number of L-BFGS steps.
+    tol : float, default 0.0001
+        Relative fall of the objective in a step at which the fit stops.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and
+        ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
 
     Attributes
     ----------
@@ -115,22 +173,11 @@ class LCR(Estimator):
     ['x', 'y', 'z']
     """
 
-    def __init__(
-        self,
-        anchors: int = 10,
-        rank: int = 10,
-        bandwidth: float = 2.0,
-        loss: str = "gap_times_logistic",
-        reg: float | None = None,
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-    ) -> None:
-        self._store_params(locals())
+    params: LCRParams
+
+    @accepts(LCRParams)
+    def __init__(self, params: LCRParams) -> None:
+        self.params = params
 
     # Rows of _U and _V are the local models' vectors and biases times the weights, side by side: a product of rows is
     # the numerator of a score. That of _near_users and _near_items, the weights alone, is the denominator.
@@ -143,11 +190,6 @@ class LCR(Estimator):
     rank_: int
 
     def _fit(self, comparisons: Comparisons) -> bool:
-        number("anchors", self.anchors, at_least=1, at_most=4096, integer=True)
-        check_rank(self._rank)
-        number("bandwidth", self.bandwidth, at_least=0.01, at_most=100)
-        one_of("loss", self.loss, GAP_LOSSES)
-        check_fit_params(self)
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
         require_gaps(comparisons.source, "LCR")

@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..data.comparisons import Comparisons
 from ..data.votes import Votes
-from ..errors import InputError, one_of
-from ..models.altsvm import AltSVM
+from ..errors import Domain, InputError
+from ..models.altsvm import AltSVM, AltSVMParams
 from ..models.checkpoint import Checkpoint
 from ..models.lowrank import LowRank
-from ..models.parameters import MOST_RANK, allowed, check_fit_params, check_rank
+from ..models.parameters import (
+    CALLBACK,
+    CHECKPOINT,
+    LOSS,
+    MOST_RANK,
+    N_THREADS,
+    ON_INTERRUPT,
+    RANK,
+    REG_OR_CV,
+    ROUNDS,
+    SEED,
+    TOL,
+    VERBOSE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+    allowed,
+)
 from ..models.rounds import run_rounds
 from ..models.tuning import choose_if_asked
 from ..solving import start
@@ -25,6 +43,42 @@ SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"sdca": Sdca, "newton": Newton}
 PUBLISHED = {  # the parameters of AltSVM that give the paper's objective
     "bias": False, "item_power": 0.0, "user_power": 0.0, "balance": 0.0, "exposure": False, "ties": "half",
 }  # fmt: skip
+
+PAPER_REG = Parameter(
+    REG_OR_CV.domain,
+    'Ridge of all user and item vectors. "cv": chosen on held-out answers. None: "cv" for votes and few ratings, else '
+    "the factor of AltSVM, which was made for another objective. The value used is ``reg_``.",
+)
+SOLVER = Parameter(
+    Domain(words=tuple(SOLVERS)),
+    'Solver of the SVMs. "sdca": Algorithm 1 of the paper, lock-free with several threads and then not reproducible. '
+    '"newton": truncated Newton steps on the same objective, with the same bits at any number of threads.',
+    "method",
+)
+PAPER_TOL = Parameter(
+    TOL.domain,
+    "Gap at which the fit stops: what a round can still gain, relative to the objective, by duality gaps (sdca) or "
+    "Newton decrements (newton). None: 3e-4, or 0.02 for clicks.",
+    "run",
+)
+
+
+@dataclass(frozen=True)
+class PaperAltSVMParams(Params):
+    """The parameters of :class:`PaperAltSVM`."""
+
+    rank: int = RANK(100)
+    reg: float | Literal["cv"] | None = PAPER_REG(None)
+    loss: str = LOSS("squared_hinge")
+    solver: str = SOLVER("sdca")
+    max_iter: int = ROUNDS(30)
+    tol: float | None = PAPER_TOL(None)
+    n_threads: int | None = N_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
+    checkpoint: str | Path | None = CHECKPOINT(None)
 
 
 class PaperAltSVM(LowRank):
@@ -38,33 +92,40 @@ class PaperAltSVM(LowRank):
 
     Parameters
     ----------
-    rank : int
-        Length of the vectors.
-    reg : float, None or "cv"
-        A number is used as it is. "cv" chooses it on held-out training data; None does so for votes and few ratings,
-        and else takes the factor of :class:`AltSVM`, which was made for its own objective. The value used is ``reg_``.
-    loss : {"squared_hinge", "hinge", "logistic"}
-        max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
-    solver : {"sdca", "newton"}
-        "sdca" is the paper's Algorithm 1, lock-free with several threads, and then not reproducible. "newton" minimises
-        the same objective by truncated Newton steps, with the same bits at any number of threads.
-    max_iter : int
-        Rounds (each solves V, then U) at most.
-    tol : float, optional
-        Stop once what the two halves of a round had to gain, relative to the objective, is at most this: by their
-        duality gaps (sdca) or their Newton decrements (newton). None: 3e-4, and 0.02 for clicks against unseen items.
-    n_threads : int, optional
-        By default as many as the process may keep busy.
-    seed : int
-        Seed of the random start and of the draws of comparisons.
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every round with (model, record); returning True stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
-    checkpoint : path, optional
-        File that is rewritten after every round, from which a fit of the same data and parameters goes on.
+    rank : int, default 100
+        Number of taste dimensions, the length of the vectors of users and items. A higher rank captures more tastes,
+        and needs more answers and more time.
+    reg : float, "cv" or None, default None
+        Ridge of all user and item vectors. "cv": chosen on held-out answers. None: "cv" for votes and few ratings, else
+        the factor of AltSVM, which was made for another objective. The value used is ``reg_``.
+    loss : {"squared_hinge", "hinge", "logistic"}, default "squared_hinge"
+        Penalty of a comparison whose winner leads by the margin x. It is max(0, 1-x)^2 for "squared_hinge", max(0, 1-x)
+        for "hinge" and log(1+e^-x) for "logistic". Choose "logistic" for scores in log-odds.
+    solver : {"sdca", "newton"}, default "sdca"
+        Solver of the SVMs. "sdca": Algorithm 1 of the paper, lock-free with several threads and then not reproducible.
+        "newton": truncated Newton steps on the same objective, with the same bits at any number of threads.
+    max_iter : int, default 30
+        Largest number of rounds. A round solves for all items, then for all users. A fit that stops here has
+        ``converged_`` False; give more rounds if the objective in ``history_`` still falls.
+    tol : float or None, default None
+        Gap at which the fit stops: what a round can still gain, relative to the objective, by duality gaps (sdca) or
+        Newton decrements (newton). None: 3e-4, or 0.02 for clicks.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and
+        ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
+    checkpoint : path or None, default None
+        File that is rewritten after every round. A fit of the same data and parameters that finds it continues from it,
+        so a killed fit loses at most one round, or the search for ``reg``.
 
     Attributes
     ----------
@@ -123,25 +184,13 @@ class PaperAltSVM(LowRank):
     exposure = False
     ties = "half"
 
-    def __init__(
-        self,
-        rank: int = 100,
-        reg: float | str | None = None,
-        loss: str = "squared_hinge",
-        solver: str = "sdca",
-        max_iter: int = 30,
-        tol: float | None = None,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-        checkpoint: str | Path | None = None,
-    ) -> None:
-        self._store_params(locals())
+    params: PaperAltSVMParams
+
+    @accepts(PaperAltSVMParams)
+    def __init__(self, params: PaperAltSVMParams) -> None:
+        self.params = params
 
     def _fit(self, comparisons: Comparisons) -> bool:
-        self._check_params()
         began = time.perf_counter()
         comparisons = self._read(comparisons)
         source = comparisons.source
@@ -200,14 +249,6 @@ class PaperAltSVM(LowRank):
         rank = min(max(self.rank_, 1), MOST_RANK)
         return AltSVM(rank=rank, reg=allowed(self.reg_), on_interrupt="raise", **shared, **objective)
 
-    def _check_params(self) -> None:
-        check_rank(self._rank)
-        one_of("solver", self.solver, SOLVERS)
-        self._check_problem()
-        if isinstance(self.reg, str) and self.reg != "cv":
-            raise InputError(f"reg is {self.reg!r}; it must be a number above 0, None (a rule) or 'cv'")
-        check_fit_params(self, None if isinstance(self.reg, str) else self.reg)
-
     # -- files ----------------------------------------------------------------------------------------------------
 
     def _about(self) -> dict[str, Any]:
@@ -218,5 +259,5 @@ class PaperAltSVM(LowRank):
         for name, value in about.get("objective", about["params"]).items():
             if name in PUBLISHED:
                 setattr(self, name, value)
-        self._check_problem()
+        AltSVMParams(loss=self.loss, **{name: getattr(self, name) for name in PUBLISHED}).check()
         return super()._restore(tensors, about)

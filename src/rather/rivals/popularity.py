@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..errors import number
 from ..models.clicked import require_clicks
 from ..models.factors import FactorEstimator, with_bias
-from ..native import threads
+from ..models.parameters import CALIBRATION_SEED, LIST_THREADS, Params, accepts
+
+
+@dataclass(frozen=True)
+class PopularityParams(Params):
+    """The parameters of :class:`Popularity`."""
+
+    n_threads: int | None = LIST_THREADS(None)
+    seed: int = CALIBRATION_SEED(0)
 
 
 class Popularity(FactorEstimator):
@@ -18,10 +27,10 @@ class Popularity(FactorEstimator):
 
     Parameters
     ----------
-    n_threads : int, optional
-        For lists; all cores by default.
-    seed : int
-        Of the comparisons put aside for probabilities.
+    n_threads : int or None, default None
+        Number of threads that make lists. None: as many as the process may keep busy. Results do not depend on it.
+    seed : int, default 0
+        Seed of the draw of comparisons that are held out to calibrate probabilities.
 
     Attributes
     ----------
@@ -48,12 +57,13 @@ class Popularity(FactorEstimator):
     ['tea']
     """
 
-    def __init__(self, n_threads: int | None = None, seed: int = 0) -> None:
-        self._store_params(locals())
+    params: PopularityParams
+
+    @accepts(PopularityParams)
+    def __init__(self, params: PopularityParams) -> None:
+        self.params = params
 
     def _fit(self, comparisons: Comparisons) -> bool:
-        number("seed", self.seed, at_least=0, at_most=2**63 - 1, integer=True)
-        threads(self.n_threads)
         clicks = require_clicks(comparisons, "Popularity")
         self._set_data(comparisons)
         users, items = (np.zeros((n, 0)) for n in (comparisons.n_users, comparisons.n_items))

@@ -3,14 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..models.clicked import require_clicks
+from ..models.parameters import (
+    CALLBACK,
+    DECAY,
+    ON_INTERRUPT,
+    RACING_THREADS,
+    RANK,
+    RIDGE,
+    SEED,
+    STEP,
+    VERBOSE,
+    WHOLE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+)
 from ..native import core
 from .stochastic import Stochastic, click_rows
+
+CLICK_REG = Parameter(RIDGE, "Ridge of the rows of a click. Larger values shrink personal lists towards each other.")
+CLICK_ROUNDS = Parameter(WHOLE, "Number of rounds. A round takes every click once, with users in random order.", "run")
+
+
+@dataclass(frozen=True)
+class RobiRankParams(Params):
+    """The parameters of :class:`RobiRank`."""
+
+    rank: int = RANK(64)
+    reg: float = CLICK_REG(0.05)
+    step: float = STEP(0.05)
+    decay: float = DECAY(0.2)
+    max_iter: int = CLICK_ROUNDS(60)
+    n_threads: int | None = RACING_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
 
 
 class RobiRank(Stochastic):
@@ -20,23 +55,30 @@ class RobiRank(Stochastic):
 
     Parameters
     ----------
-    rank : int
-        Length of the vectors.
-    reg : float
-        Ridge of the rows of a click.
-    step, decay : float
-        Length of the steps and how it falls with the rounds t, step / (1 + decay t).
-    max_iter : int
-        Rounds. Each takes every click once, users in random order.
-    n_threads : int, optional
-        All cores by default. With more than one the steps race without locks, and results vary from run to run.
-    seed : int
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every round with (model, record); returning True stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
+    rank : int, default 64
+        Number of taste dimensions, the length of the vectors of users and items. A higher rank captures more tastes,
+        and needs more answers and more time.
+    reg : float, default 0.05
+        Ridge of the rows of a click. Larger values shrink personal lists towards each other.
+    step : float, default 0.05
+        Length of the first steps. Make it smaller if the objective rises or overflows, and larger if it hardly falls.
+    decay : float, default 0.2
+        Decay of the steps: in round t they have the length step / (1 + decay t). 0: all rounds take equal steps.
+    max_iter : int, default 60
+        Number of rounds. A round takes every click once, with users in random order.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy. With more than one the steps race without locks,
+        and results vary from run to run; give 1 to reproduce a fit.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
 
     Attributes
     ----------
@@ -86,22 +128,12 @@ class RobiRank(Stochastic):
     ['milk']
     """
 
-    _reg_by_rule = False
+    tol = 0.0  # a round that samples its objective too can only seem to change nothing
+    params: RobiRankParams
 
-    def __init__(
-        self,
-        rank: int = 64,
-        reg: float = 0.05,
-        step: float = 0.05,
-        decay: float = 0.2,
-        max_iter: int = 60,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-    ) -> None:
-        self._store_params(locals())
+    @accepts(RobiRankParams)
+    def __init__(self, params: RobiRankParams) -> None:
+        self.params = params
 
     def _begin(self, comparisons: Comparisons) -> Callable[[], float]:
         clicks = require_clicks(comparisons, "RobiRank")

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from ..errors import number
+from ..models.parameters import CALIBRATION_SEED, LIST_THREADS, POWER, WHOLE, Parameter, Params, accepts
 from .item_weights import ItemWeights, Weights, co_clicks
+
+ALPHA = Parameter(POWER, "Power of the probabilities of the walk's steps. 1 is the plain random walk.")
+BETA = Parameter(POWER, "Power of an item's popularity by which its weights are divided. 0 favours popular items.")
+NEIGHBOURS = Parameter(WHOLE, "Number of weights that each item keeps. More take memory and time in proportion.")
+
+
+@dataclass(frozen=True)
+class RP3betaParams(Params):
+    """The parameters of :class:`RP3beta`."""
+
+    alpha: float = ALPHA(0.8)
+    beta: float = BETA(0.45)
+    neighbours: int = NEIGHBOURS(200)
+    n_threads: int | None = LIST_THREADS(None)
+    seed: int = CALIBRATION_SEED(0)
 
 
 class RP3beta(ItemWeights):
@@ -19,15 +35,16 @@ class RP3beta(ItemWeights):
 
     Parameters
     ----------
-    alpha, beta : float
-        Powers of the steps' probabilities and of an item's popularity. These and neighbours were chosen on held-out
-        training clicks of MovieLens 1M.
-    neighbours : int
-        Weights that each item keeps.
-    n_threads : int, optional
-        For lists; all cores by default.
-    seed : int
-        Of the comparisons put aside for probabilities.
+    alpha : float, default 0.8
+        Power of the probabilities of the walk's steps. 1 is the plain random walk.
+    beta : float, default 0.45
+        Power of an item's popularity by which its weights are divided. 0 favours popular items.
+    neighbours : int, default 200
+        Number of weights that each item keeps. More take memory and time in proportion.
+    n_threads : int or None, default None
+        Number of threads that make lists. None: as many as the process may keep busy. Results do not depend on it.
+    seed : int, default 0
+        Seed of the draw of comparisons that are held out to calibrate probabilities.
 
     Attributes
     ----------
@@ -67,20 +84,11 @@ class RP3beta(ItemWeights):
     ['cola']
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.8,
-        beta: float = 0.45,
-        neighbours: int = 200,
-        n_threads: int | None = None,
-        seed: int = 0,
-    ) -> None:
-        self._store_params(locals())
+    params: RP3betaParams
 
-    def _check(self) -> None:
-        number("alpha", self.alpha, at_least=0, at_most=2)
-        number("beta", self.beta, at_least=0, at_most=2)
-        number("neighbours", self.neighbours, at_least=1, integer=True)
+    @accepts(RP3betaParams)
+    def __init__(self, params: RP3betaParams) -> None:
+        self.params = params
 
     def _between(self, X: Any) -> Weights:
         n, users, items = X.shape[1], np.maximum(np.diff(X.indptr), 1.0), np.maximum(X.getnnz(axis=0), 1.0)

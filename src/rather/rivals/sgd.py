@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..errors import one_of
 from ..models.certified import Certified
 from ..models.newcomers import FoldInModel
-from ..native import LOSSES, core, threads
+from ..models.parameters import (
+    CALLBACK,
+    DECAY,
+    GAP,
+    LOSS,
+    ON_INTERRUPT,
+    RACING_THREADS,
+    RANK,
+    RIDGE_OR_RULE,
+    SEED,
+    STEP,
+    VERBOSE,
+    WHOLE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+)
+from ..native import core, threads
 from ..solving import start
 from ..solving.problem import Problem
 from ..solving.reg import reg_scales
@@ -19,6 +36,34 @@ from ..solving.scales import scales
 from .stochastic import Stochastic, at_least_a_round, counts
 
 REG_FACTOR = 2.0  # held-out training ratings of MovieLens 1M, 20 to 100 a user, prefer it to 1.7 and 2.5
+
+SGD_REG = Parameter(
+    RIDGE_OR_RULE, "Ridge of all user and item vectors. None: twice the scale of the data. The value used is ``reg_``."
+)
+SGD_ROUNDS = Parameter(
+    WHOLE,
+    "Largest number of rounds. A round makes a step for every comparison, and at least 50 for every user and item.",
+    "run",
+)
+CHANGE = Parameter(GAP, "Relative change of the objective in a round at which the fit stops.", "run")
+
+
+@dataclass(frozen=True)
+class SGDParams(Params):
+    """The parameters of :class:`SGD`."""
+
+    rank: int = RANK(64)
+    reg: float | None = SGD_REG(None)
+    loss: str = LOSS("squared_hinge")
+    step: float = STEP(0.1)
+    decay: float = DECAY(3.0)
+    max_iter: int = SGD_ROUNDS(20)
+    tol: float = CHANGE(1e-3)
+    n_threads: int | None = RACING_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
 
 
 class SGD(Stochastic, Certified, FoldInModel):
@@ -28,27 +73,35 @@ class SGD(Stochastic, Certified, FoldInModel):
 
     Parameters
     ----------
-    rank : int
-        Length of the vectors.
-    reg : float, optional
-        None: twice the scale of the data, see :class:`rather.AltSVM`. The value used is ``reg_``.
-    loss : {"squared_hinge", "hinge", "logistic"}
-        max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
-    step, decay : float
-        Length of the steps and how it falls, eta = step / (1 + decay t).
-    max_iter : int
-        Rounds at most. Each makes a step for every comparison, or 50 for every user and item if that is more.
-    tol : float
-        Stop once a round changes the objective by no more than this, relatively.
-    n_threads : int, optional
-        All cores by default. With more than one the steps race without locks, and results vary from run to run.
-    seed : int
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every round with (model, record); returning True stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
+    rank : int, default 64
+        Number of taste dimensions, the length of the vectors of users and items. A higher rank captures more tastes,
+        and needs more answers and more time.
+    reg : float or None, default None
+        Ridge of all user and item vectors. None: twice the scale of the data. The value used is ``reg_``.
+    loss : {"squared_hinge", "hinge", "logistic"}, default "squared_hinge"
+        Penalty of a comparison whose winner leads by the margin x. It is max(0, 1-x)^2 for "squared_hinge", max(0, 1-x)
+        for "hinge" and log(1+e^-x) for "logistic". Choose "logistic" for scores in log-odds.
+    step : float, default 0.1
+        Length of the first steps. Make it smaller if the objective rises or overflows, and larger if it hardly falls.
+    decay : float, default 3.0
+        Decay of the steps: in round t they have the length step / (1 + decay t). 0: all rounds take equal steps.
+    max_iter : int, default 20
+        Largest number of rounds. A round makes a step for every comparison, and at least 50 for every user and item.
+    tol : float, default 0.001
+        Relative change of the objective in a round at which the fit stops.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy. With more than one the steps race without locks,
+        and results vary from run to run; give 1 to reproduce a fit.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
 
     Attributes
     ----------
@@ -108,22 +161,11 @@ class SGD(Stochastic, Certified, FoldInModel):
     True
     """
 
-    def __init__(
-        self,
-        rank: int = 64,
-        reg: float | None = None,
-        loss: str = "squared_hinge",
-        step: float = 0.1,
-        decay: float = 3.0,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-    ) -> None:
-        self._store_params(locals())
+    params: SGDParams
+
+    @accepts(SGDParams)
+    def __init__(self, params: SGDParams) -> None:
+        self.params = params
 
     def _begin(self, comparisons: Comparisons) -> Callable[[], float]:
         store, n_threads, rank = comparisons.store, threads(self.n_threads), int(self.get_params()["rank"])
@@ -146,7 +188,3 @@ class SGD(Stochastic, Certified, FoldInModel):
             return problem.objective()
 
         return make_round
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        one_of("loss", self.loss, LOSSES)

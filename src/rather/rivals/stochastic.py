@@ -10,9 +10,8 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.rows import Clicks, row_starts
-from ..errors import InputError, number
+from ..errors import InputError
 from ..models.factors import FactorEstimator
-from ..models.parameters import check_fit_params, check_rank
 from ..models.rounds import run_rounds
 from ..native import FloatArray, core, factor, threads
 
@@ -26,12 +25,11 @@ class Stochastic(FactorEstimator):
     determines the result. A subclass defines the start and a round in ``_begin``.
     """
 
-    _reg_by_rule = True  # whether reg may be None
     reg: Any
     step: float
     decay: float
     max_iter: int
-    tol: float = 0.0  # a round of a method that samples its objective too can only seem to change nothing
+    tol: float
     seed: int
     verbose: bool
     callback: Callable[[Any, dict[str, float]], Any] | None
@@ -42,7 +40,6 @@ class Stochastic(FactorEstimator):
         raise NotImplementedError
 
     def _fit(self, comparisons: Comparisons) -> bool:
-        self._check_params()
         began = time.perf_counter()
         if not len(comparisons):
             raise InputError(f"there is nothing for {type(self).__name__} to draw: this part holds no comparisons")
@@ -79,15 +76,6 @@ class Stochastic(FactorEstimator):
         """1/2 sum_i p_i |u_i|^2 + 1/2 sum_j q_j (|v_j|^2 + b_j^2)."""
         squares = [np.einsum("ij,ij->i", A, A) for A in (self.user_factors_, self.V_)]  # V_ is padded with zeros
         return 0.5 * float(users @ squares[0] + items @ squares[1])
-
-    def _check_params(self) -> None:
-        check_rank(self.get_params()["rank"])
-        if self.reg is None and not self._reg_by_rule:
-            number("reg", self.reg)
-        number("step", self.step, above=0, at_most=1e30)
-        number("decay", self.decay, at_least=0, at_most=1e30)
-        check_fit_params(self)
-        threads(self.n_threads)
 
 
 def at_least_a_round(comparisons: Comparisons, updates: int) -> int:

@@ -28,7 +28,6 @@ from .desk import Desk
 from .gate import Rates, neighbourhood
 from .listed import PICTURES
 from .metrics import Metrics
-from .refits import PEOPLE, needed
 from .refusal import Refusal
 from .static import page_files
 from .votes import as_csv, as_parquet
@@ -85,7 +84,7 @@ class Here:
     admin: str
     cookie: str  # of this poll: browsers send cookies to every port of a host
     secure: bool
-    is_collecting: Callable[[], bool]
+    collecting: Callable[[], dict[str, int] | None]
     turns: Rates  # of visitors
     arrivals: Rates  # of addresses
 
@@ -182,13 +181,10 @@ known = APIRouter(tags=["known"])
 async def about(request: Request) -> Any:
     """What is ranked here, and how much is known."""
     own, desk = here(request), here(request).desk
-    need = {
-        "answers": desk.answers, "needed": needed(len(desk.listed)), "people": desk.people, "people_needed": PEOPLE,
-    } if own.is_collecting() else None  # fmt: skip
     return Json(
         {
             "title": own.title, "items": len(desk.listed), "people": desk.people, "answers": desk.answers,
-            "model": desk.knowledge.version, "collecting": need,
+            "model": desk.knowledge.version, "collecting": own.collecting(),
         }
     )  # fmt: skip
 

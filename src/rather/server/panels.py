@@ -72,7 +72,7 @@ def _rows(knowledge: Knowledge, draws: Any, mean: Any, among: Any, limit: int) -
 def difference(knowledge: Knowledge, belief: Belief, said: list[Said], limit: int) -> dict[str, Any]:
     """Where a person's taste certainly differs from the typical one's, each beside what all items are worth."""
     if knowledge.model is None:
-        return {"rows": []}  # there is no typical person to differ from
+        return {"rows": [], "interval": INTERVAL}  # there is no typical person to differ from
     every = np.arange(len(knowledge.listed), dtype=np.int32)
     R = belief.rows(every)
     R = R - R.mean(axis=0)
@@ -89,7 +89,7 @@ def difference(knowledge: Knowledge, belief: Belief, said: list[Said], limit: in
         }
         for j in certain
     ]  # fmt: skip
-    return {"rows": rows}
+    return {"rows": rows, "interval": INTERVAL}
 
 
 def crowd(knowledge: Knowledge, limit: int) -> dict[str, Any]:

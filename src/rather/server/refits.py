@@ -30,11 +30,11 @@ from .knowledge import Knowledge
 from .ledger import Ledger
 from .listed import Listed
 from .marks import FAST
-from .votes import votes
+from .votes import counted, votes
 
 FEW, EACH, MOST = 30, 2, 5000  # answers before the first fit: at least, an item, at most
 PEOPLE = 5  # before the first fit: one person is no crowd, however much they answer
-GROWN = 0.05  # share of new answers that a fit is worth
+GROWN = 0.05  # share of new answers that a fit is worth, by however few: the crowd of the first fit is in it as well
 LOOK = 5.0  # seconds between looks at the ledger
 KEPT = 3  # models in the folder
 ENDING, APART = ".rather", ".apart"  # a model; what fits without each fold of its visitors know
@@ -134,7 +134,9 @@ class Refits:
         )  # fmt: skip
         self.fitted = self.failed = 0
         self.last: str | None = None  # why the last one failed
+        self.left_out = 0, 0  # people and answers that looked like a script's at the last look
         self._answers = answers  # at the last try
+        self._next = 0  # answers, with those left out, from which on to look again
         self._process: Any = None
 
     async def forever(self) -> None:
@@ -148,16 +150,29 @@ class Refits:
                     await self.once()
 
     async def _is_due(self) -> bool:
+        """Whether there are enough answers that a fit would use; these are counted once all together are enough."""
         try:
             people, said = await asyncio.to_thread(self.ledger.counts, FAST)
+            if said < self._next or not self._is_enough(people, said):
+                return False
+            used = await asyncio.to_thread(counted, self.ledger)
         except Exception as e:  # of which none ends refits for good
             log.warning("no refit: %s", e)
             return False
-        first, few = (needed(len(self.listed)), PEOPLE) if self.base is None else (1, 1)
-        if people < few or said < max(first, self._answers + max(1, int(GROWN * self._answers))):
-            return False
-        self._answers = said
-        return True
+        self.left_out = people - used[0], said - used[1]
+        due = self._is_enough(*used)
+        if due:
+            self._answers = used[1]
+        self._next = said + max(1, self._enough() - used[1])
+        return due
+
+    def _enough(self) -> int:
+        """How many answers the next fit takes."""
+        first = needed(len(self.listed)) if self.base is None else 1
+        return max(first, self._answers + max(1, int(GROWN * self._answers)))
+
+    def _is_enough(self, people: int, said: int) -> bool:
+        return people >= (PEOPLE if self.base is None else 1) and said >= self._enough()
 
     async def once(self) -> bool:
         """Fit, look, swap; whether there is a newer model."""

@@ -50,7 +50,7 @@ class News(BaseModel):
 
 
 class Collecting(BaseModel):
-    answers: int
+    answers: int = Field(description="but for those that look like a script's, which a fit leaves out")
     needed: int = Field(description="answers before the first model, which takes enough people as well")
     people: int
     people_needed: int = Field(description="people who must have answered before the first model")
@@ -96,12 +96,13 @@ class Ranking(BaseModel):
 class Different(BaseModel):
     item: Item
     difference: float = Field(description="how much more it is worth to you, in log-odds")
-    low: float
+    low: float = Field(description="with `high`: between which numbers the difference is, as sure as `interval` says")
     high: float
 
 
 class Differences(BaseModel):
     rows: list[Different]
+    interval: float
     answered: int
 
 

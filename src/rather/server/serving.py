@@ -121,7 +121,7 @@ class Served:
         self._gauges()
         rates = Rates(s.per_visitor), Rates(NEW_VISITORS * s.per_address)
         app = make_app(
-            Here(self.desk, self.metrics, s.title, self.admin, self.cookie, s.https, self._is_collecting, *rates)
+            Here(self.desk, self.metrics, s.title, self.admin, self.cookie, s.https, self._collecting, *rates)
         )
         app.router.lifespan_context = self._lifespan
         hosts = frozenset(name.lower() for name in (*LOCAL, _in_url(s.host), *s.allow_hosts))
@@ -131,17 +131,28 @@ class Served:
         self.desk.swap(knowledge)
         log.info("model %s is in place", knowledge.version)
 
-    def _is_collecting(self) -> bool:
-        return self.refits is not None and self.desk.knowledge.model is None
+    def _collecting(self) -> dict[str, int] | None:
+        """How many answers of how many people there are towards a first model, if there is to be one."""
+        if self.refits is None or self.desk.knowledge.model is not None:
+            return None
+        people, answers = self.refits.left_out
+        return {
+            "answers": max(self.desk.answers - answers, 0), "needed": needed(len(self.desk.listed)),
+            "people": max(self.desk.people - people, 0), "people_needed": PEOPLE,
+        }  # fmt: skip
+
+    def _missing(self, what: str, want: str) -> int:
+        """How many of something are missing for a first model."""
+        so = self._collecting()
+        return 0 if so is None else max(so[want] - so[what], 0)
 
     def _gauges(self) -> None:
         gauge, desk = self.metrics.gauge, self.desk
         gauge("people", "People with answers that stand", lambda: desk.people)
         gauge("answers", "Answers that stand", lambda: desk.answers)
-        gauge("answers_until_first_fit", "Until the first model",
-              lambda: max(needed(len(desk.listed)) - desk.answers, 0) if self._is_collecting() else 0)  # fmt: skip
+        gauge("answers_until_first_fit", "Until the first model", lambda: self._missing("answers", "needed"))
         gauge("people_until_first_fit", "People who must answer before the first model",
-              lambda: max(PEOPLE - desk.people, 0) if self._is_collecting() else 0)  # fmt: skip
+              lambda: self._missing("people", "people_needed"))  # fmt: skip
         gauge("visitors_in_memory", "Visitors in memory", lambda: len(desk.visitors))
         gauge("waiting_writes", "Turns that wait to be committed", lambda: self.writer.waiting)
         gauge("writing_fails", "1 if the last commit failed", lambda: float(self.writer.failing is not None))

@@ -29,12 +29,7 @@ def votes(ledger: Ledger, marked_too: bool = False) -> tuple[dict[str, Any], int
 
     What was undone is left out, and answers that say an item is not known.
     """
-    with ledger.snapshot() as c:
-        mark = _marks(ledger, c)
-        rows = list(every_answer(c, "user", "left", "right", "reply", "undone"))
-    stands = [n for n, row in enumerate(rows) if row.reply in OUTCOME and row.undone is None]
-    taken = [rows[n] for n in stands if marked_too or not mark[n]]
-    out = len(stands) - len(taken)
+    taken, out = _taken(ledger, marked_too)
     if not taken:
         left_out = f", but for {out:,} that look like a script's" if out else ""
         raise InputError(f"there are no votes in {ledger.shown} to learn from{left_out}")
@@ -46,6 +41,22 @@ def votes(ledger: Ledger, marked_too: bool = False) -> tuple[dict[str, Any], int
     if won.any() and not won.all():
         frame["side"] = won
     return frame, out
+
+
+def counted(ledger: Ledger) -> tuple[int, int]:
+    """Return how many people, and how many of their answers, a fit would learn from."""
+    taken, _ = _taken(ledger, marked_too=False)
+    return len({row[0] for row in taken}), len(taken)
+
+
+def _taken(ledger: Ledger, marked_too: bool) -> tuple[list[Any], int]:
+    """The answers that say what people preferred and stand; and how many were left out as a script's."""
+    with ledger.snapshot() as c:
+        mark = _marks(ledger, c)
+        rows = list(every_answer(c, "user", "left", "right", "reply", "undone"))
+    stands = [n for n, row in enumerate(rows) if row.reply in OUTCOME and row.undone is None]
+    taken = [rows[n] for n in stands if marked_too or not mark[n]]
+    return taken, len(stands) - len(taken)
 
 
 def _marks(ledger: Ledger, c: Connection) -> Any:

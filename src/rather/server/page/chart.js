@@ -14,7 +14,8 @@ export function range({ low, high, at, from, to, zero, label }) {
     svg('circle', { cx: place(at), cy: '50%', r: 3.5 }));
 }
 
-const INSIDE = Math.sqrt(4.605); // of a normal distribution in the plane, 90 % are within that many deviations
+export const HELD = 0.9; // of a normal distribution in the plane, by the shape that is drawn for it
+const INSIDE = Math.sqrt(-2 * Math.log(1 - HELD)); // deviations within which that much is
 
 function ellipse({ x, y, sxx, sxy, syy }) {
   const middle = (sxx + syy) / 2;

@@ -1,7 +1,7 @@
 // What is known of the visitor and of the crowd, each part loaded when it is opened and again after an answer.
 
 import { latest, load } from './api.js';
-import { map, range } from './chart.js';
+import { HELD, map, range } from './chart.js';
 import { $, el, hidden } from './dom.js';
 import { brief, name, said } from './items.js';
 import { percent, several } from './words.js';
@@ -40,7 +40,7 @@ const odds = (difference) => {
   return `${difference > 0 ? '×' : '÷'} ${said}`;
 };
 
-export function difference(place, { rows }) {
+export function difference(place, { rows, interval }) {
   if (!rows.length) return place.replaceChildren(remark('Nothing certain yet: you may be like everybody.'));
   const edge = Math.max(...rows.flatMap((row) => [Math.abs(row.low), Math.abs(row.high)]));
   const lines = rows.map(({ item, difference: much, low, high }) => el('tr', {},
@@ -51,8 +51,8 @@ export function difference(place, { rows }) {
     })),
     el('td', {}, odds(much))));
   return place.replaceChildren(
-    remark('Only where it is certain. Right of the line: worth more to you than to the typical person, ' +
-      'its odds so many times as good.'),
+    remark(`A bar spans where a difference is ${percent(interval)} sure to be. Bars that cross the line are left out. ` +
+      'Right of the line: worth more to you than to the typical person, its odds so many times as good.'),
     el('table', {},
       el('thead', { class: 'hidden' },
         el('tr', {}, ...['Item', 'Odds'].map((text) => el('th', { scope: 'col' }, text)))),
@@ -84,7 +84,7 @@ export function tastes(place, data) {
   const near = [...items].sort((a, b) => along(b) - along(a)).slice(0, 3).map(({ item }) => item);
   const size = percent(Math.min(1, area(me) / (area(all) || 1)));
   const text = `You are somewhere in the filled shape, ${size} of the size of ` +
-    `the crowd’s, which is dashed; both hold 90 %. It leans towards those who like ${titles(near)}.`;
+    `the crowd’s, which is dashed; both hold ${percent(HELD)}. It leans towards those who like ${titles(near)}.`;
   return place.replaceChildren(map(data, Math.max(280, place.clientWidth), `Map of tastes. ${text}`),
     el('p', { class: 'quiet' }, text));
 }

@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: results as CSV files, means over seeds, and one look for all pictures.
+"""What the paper's scripts share: results as CSV files, means over seeds, and one look for all pictures.
 
 Every script runs an experiment, writes one row per run to ``<name>.csv``, and draws from that file ``<name>.svg``: in a
 folder of the user's own (``--results``, rather-paper in the current folder), or, with ``--committed``, in
@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import smoke
 
-COMMITTED = Path(__file__).parent / "results"
+from . import smoke
+
+ROOT = Path(__file__).resolve().parents[1]  # of the checkout, whichever link to this folder was taken
+COMMITTED = ROOT / "paper" / "results"
 OWN = Path("rather-paper")
 RESULTS = COMMITTED  # where results are read and written; what is asked for on a command line goes before it
-PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+PICTURES = ROOT / "docs" / "pictures"
 COLOURS = ("#0b6e4f", "#c8553d", "#3a6ea5", "#b8860b", "#7b4b94", "#555555")
 
 Row = dict[str, Any]

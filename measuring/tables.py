@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
-import common
-import measuring
-import smoke
-from common import Row
-from measuring import Cell
-
 import rather
-from rather.data import datasets
+from rather import datasets
+
+from . import common, experiment, smoke
+from .common import Row
+from .experiment import Cell
 
 TITLES = {
     "ml-100k": "MovieLens 100K",
@@ -61,12 +59,12 @@ def main(
         parser.add_argument("--threads", type=int, nargs="+", choices=counts, help="only cells with so many threads")
     elif any_threads:
         parser.add_argument("--threads", type=int, metavar="N", help="of every fit (all cores)")
-    measuring.add_options(parser)
+    experiment.add_options(parser)
     options = parser.parse_args()
     common.go_to(options)
     threads = getattr(options, "threads", None)
     chosen = {"method": getattr(options, "only", None), "threads": threads if counts else None}
-    with measuring.told(name):
+    with experiment.told(name):
         sets = () if options.draw else options.data or (data if options.take else present(data))
         wanted = [
             (Cell(cell.at, partial(_with_threads, None if counts else threads, cell.measure)), seed)
@@ -75,8 +73,8 @@ def main(
             for cell in cells(one, seed)
             if all(among is None or cell.at[column] in among for column, among in chosen.items())
         ]
-        fresh = measuring.fill(name, wanted, options)
-        rows = measuring.there(name)
+        fresh = experiment.fill(name, wanted, options)
+        rows = experiment.there(name)
         if draw is not None:
             draw(rows)
         where = common.shown(common.RESULTS / f"{name}.csv")

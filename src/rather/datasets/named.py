@@ -2,7 +2,7 @@
 
 A data set is a folder of Parquet files, in ``$RATHER_DATA/<name>`` or in the cache, ``$RATHER_CACHE/<name>``
 (``~/.cache/rather/<name>`` if that is not set). The publisher's own files do as well for the two largest, MovieLens 10M
-and Netflix. None is part of the package; each has terms of its own.
+and Netflix. The package holds none of these files; each data set has terms of its own.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from ..data import tables
+from ..data.table_files import read_file, write_table
 from ..errors import FileError, one_of
-from . import frames
-from .table_files import read_file, write_table
 
 MOVIELENS = "https://files.grouplens.org/datasets/movielens"
 RESEARCH_TERMS = "research use, acknowledge; no redistribution, no commercial use without permission"
@@ -77,7 +77,35 @@ def cache() -> Path:
 
 
 def find(name: str, file: str | None = None) -> Path:
-    """The path of a file of a data set (its main one by default); an error says where it was looked for."""
+    """Return the path of a file of a known data set.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set, such as "ml-1m"; :func:`listing` has all names.
+    file : str, optional
+        Name of a file of the data set. Default: its main file.
+
+    Returns
+    -------
+    Path
+        The file, in ``$RATHER_DATA/<name>`` or in the cache.
+
+    Raises
+    ------
+    FileError
+        If there is no such file. The sentence says where it was looked for and how to get it.
+
+    See Also
+    --------
+    fetch : Download a data set.
+    load : Read a data set.
+
+    Examples
+    --------
+    >>> rather.datasets.find("ml-100k").name  # doctest: +SKIP
+    'ratings.parquet'
+    """
     places = folders(name)
     about = DATA_SETS[name]
     wanted = file or about.main
@@ -100,7 +128,24 @@ def published(name: str) -> list[Path]:
 
 
 def listing() -> list[dict[str, Any]]:
-    """What is known about every data set, and the path of its main file (or the publisher's first) or None."""
+    """List the known data sets.
+
+    Returns
+    -------
+    list of dict
+        One entry per data set: its name, what it holds, its licence and its source; "fetchable", whether
+        :func:`fetch` can download it; "looked_in", the folders; "path", the file found there or None.
+
+    See Also
+    --------
+    fetch : Download a data set.
+
+    Examples
+    --------
+    >>> from rather import datasets
+    >>> [known["name"] for known in datasets.listing() if known["fetchable"]]
+    ['ml-100k', 'ml-1m', 'ml-10m', 'ml-latest-small']
+    """
     known = []
     for name, about in DATA_SETS.items():
         places = folders(name)
@@ -113,26 +158,77 @@ def listing() -> list[dict[str, Any]]:
 
 
 def load(name: str, file: str | None = None) -> Any:
-    """A file of a data set (its main one by default) as a pyarrow table.
+    """Read a file of a known data set.
 
-    Where only the publisher's own files are there, ratings are read from these, which takes longer.
+    Where only the publisher's own files exist, their ratings are read, which takes longer. Reading needs pyarrow.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set, such as "ml-1m"; :func:`listing` has all names.
+    file : str, optional
+        Name of a file of the data set. Default: its main file.
+
+    Returns
+    -------
+    pyarrow.Table
+        The rows of the file.
+
+    Raises
+    ------
+    FileError
+        If there is no such file. The sentence says where it was looked for and how to get it.
+
+    See Also
+    --------
+    fetch : Download a data set.
+
+    Examples
+    --------
+    >>> ratings = rather.datasets.load("ml-100k")  # doctest: +SKIP
+    >>> rather.Comparisons.from_ratings(ratings).n_users  # doctest: +SKIP
+    943
     """
     try:
         return read_file(find(name, file))
     except FileError:
         if file is not None or not published(name):
             raise
-    return frames.make(_read_published(name), "pyarrow")
+    return tables.make(_read_published(name), "pyarrow")
 
 
 # -- fetching ---------------------------------------------------------------------------------------------------------
 
 
 def fetch(name: str) -> Path:
-    """The path of a data set's main file, downloaded from its publisher into the cache if it is not there yet.
+    """Download a known data set, unless its main file exists already.
 
-    The archive is checked against the publisher's checksum, and its ratings and items are written as Parquet files.
-    Where the publisher's own files are there, they are turned into a Parquet file of ratings in the cache instead.
+    The archive is checked against the publisher's checksum. Its ratings and items are written to the cache as Parquet
+    files. Where the publisher's own files exist, their ratings are written to the cache instead.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set, such as "ml-1m"; :func:`listing` has all names.
+
+    Returns
+    -------
+    Path
+        The data set's main file.
+
+    Raises
+    ------
+    FileError
+        If the data set cannot be downloaded, or arrived damaged.
+
+    See Also
+    --------
+    load : Read a data set.
+
+    Examples
+    --------
+    >>> rather.datasets.fetch("ml-100k").name  # doctest: +SKIP
+    'ratings.parquet'
     """
     folders(name)
     about = DATA_SETS[name]

@@ -1,7 +1,4 @@
-"""What the benchmarks share: data, the machine's yardstick, figures from elsewhere, tables and CSV files.
-
-Importing it puts the folder of the paper's scripts on the path, so it comes before what is imported from there.
-"""
+"""What the benchmarks share: data, the machine's yardstick, figures from elsewhere, tables and CSV files."""
 
 from __future__ import annotations
 
@@ -16,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-sys.path.append(str(Path(__file__).parents[1] / "paper"))  # what the benchmarks share with the paper's scripts
-import smoke
+from . import smoke
 
-RESULTS = smoke.FOLDER if smoke.ON else Path(__file__).parent / "results"
+RESULTS = smoke.FOLDER if smoke.ON else Path(__file__).resolve().parents[1] / "benchmarks" / "results"
 
 
 class External(NamedTuple):
@@ -66,7 +62,7 @@ def ratings(name: str) -> Any:
 def table(name: str, file: str | None = None) -> Any:
     """A file of a data set, its main one by default."""
     import rather
-    from rather.data import datasets
+    from rather import datasets
 
     try:
         return datasets.load(name, file)

@@ -22,10 +22,10 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import common
-from common import Row
-
 import rather
+
+from . import common
+from .common import Row
 
 
 class Cell(NamedTuple):
