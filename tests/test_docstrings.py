@@ -64,9 +64,9 @@ def shortcomings(name, thing):
         thing, rather.Estimator
     ):  # its parameters are declared and described apart
         codes = {code for code in codes if not code.startswith("PR")}
-    if "PR01" in codes and inspect.isclass(thing):  # the fields of a result, which users do not make, are attributes
+    if "PR01" in codes and inspect.isclass(thing):  # users do not make results and errors: their fields are attributes
         fields = {n for entry in get_doc_object(thing)["Attributes"] for n in entry.name.split(", ")}
-        if fields >= set(inspect.signature(thing).parameters):
+        if issubclass(thing, Exception) or fields >= set(inspect.signature(thing).parameters):
             codes.remove("PR01")
     return codes
 

@@ -313,7 +313,7 @@ class Estimator(Stateful):
         >>> votes = rather.Comparisons.from_frame({"user": ["ann"], "winner": ["A"], "loser": ["B"]})
         >>> rather.BPR(rank=2, n_threads=1).fit(votes).update(votes)
         Traceback (most recent call last):
-        rather.errors.InputError: BPR cannot be updated; fit it again, to old.extended(new)
+        rather.errors.InputError: BPR cannot be updated; ...
         """
         raise InputError(f"{type(self).__name__} cannot be updated", remedy="fit all")
 
