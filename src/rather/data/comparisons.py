@@ -498,7 +498,7 @@ class Comparisons(WithFeatures):
 
     @property
     def anonymous(self) -> bool:
-        """Whether nobody is named: all comparisons are those of one user called "everyone", as ``user=None`` reads."""
+        """Whether all comparisons belong to one user, as ``user=None`` reads them."""
         return self.n_users == 1 and self.users[0] == vote_readers.EVERYONE
 
     @property

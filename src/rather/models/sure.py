@@ -58,8 +58,9 @@ class Sure(Swayed):
         items : list of id, optional
             Items to rank. Default: all items.
         interval : float, optional
-            Probability such as 0.9. Adds the columns best, worst, p_top and group. The first call takes as long as a
-            few fits; :meth:`save` stores what it finds. Default: no ranges.
+            Probability such as 0.9. Adds the columns best, worst, p_top and group; best to worst is the range of whole
+            places whose probability is nearest to it. The first call takes as long as a few fits; :meth:`save` stores
+            what it finds. Default: no ranges.
         top : int, optional
             Number of first places for the column p_top. Default: 10, or 3 for fewer than twenty items.
 
