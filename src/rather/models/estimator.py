@@ -69,8 +69,8 @@ class Estimator(Stateful):
     Notes
     -----
     Parameters are read as attributes from ``params``, and setting one is ``set_params``. A class outside this package
-    may have an ordinary ``__init__`` instead, which stores each argument as the attribute of its name. A subclass learns
-    in ``_fit`` after calling ``_set_data(comparisons)``, and scores pairs of codes in ``score_codes``. Lists,
+    may have an ordinary ``__init__`` instead, which stores each argument as the attribute of its name. A subclass
+    learns in ``_fit`` after calling ``_set_data(comparisons)``, and scores pairs of codes in ``score_codes``. Lists,
     probabilities and metrics follow. A subclass that can be saved also defines ``_tensors``, ``_about`` and
     ``_restore``.
     """
