@@ -60,9 +60,8 @@ def shortcomings(name, thing):
     codes = {code for code, _ in validate(path(name, thing))["errors"]} - NOT_ASKED
     if isinstance(thing, PROPERTIES):
         codes -= OF_A_SENTENCE
-    if inspect.isclass(thing) and issubclass(
-        thing, rather.Estimator
-    ):  # its parameters are declared and described apart
+    # Parameters of estimators are declared and described apart.
+    if inspect.isclass(thing) and issubclass(thing, rather.Estimator):
         codes = {code for code in codes if not code.startswith("PR")}
     if "PR01" in codes and inspect.isclass(thing):  # users do not make results and errors: their fields are attributes
         fields = {n for entry in get_doc_object(thing)["Attributes"] for n in entry.name.split(", ")}
