@@ -1,4 +1,4 @@
-"""What bad input gets: one sentence with the value, the place, what is accepted and what to do next."""
+"""Errors for bad input: one sentence with the place, the value, what is accepted and one remedy."""
 
 from __future__ import annotations
 
@@ -27,16 +27,30 @@ REMEDIES = {
 
 
 class InputError(ValueError):
-    """Something given to rather cannot be used as it is; the message says what and what to do.
+    """Report input that cannot be used; the message names the value and a remedy.
+
+    Parameters
+    ----------
+    fact : str
+        The message without the remedy.
+    parameter : str, optional
+        The parameter at fault; the fact then begins with its name.
+    remedy : str, optional
+        Key of the remedy in ``REMEDIES``. A shell shows another remedy than Python.
 
     Attributes
     ----------
     fact : str
         The message without the remedy.
     parameter : str or None
-        The parameter at fault, where it is one; the fact then begins with its name.
+        The parameter at fault, if there is one.
     remedy : str or None
-        The key in ``REMEDIES`` of what to do next, where that is another thing in a shell.
+        Key of the remedy in ``REMEDIES``, if there is one.
+
+    See Also
+    --------
+    NotFittedError : Report a model that is not fitted yet.
+    FileError : Report a file that cannot be read.
     """
 
     def __init__(self, fact: str = "", parameter: str | None = None, remedy: str | None = None) -> None:
@@ -55,7 +69,14 @@ def _again(kind: type[InputError], message: str, attributes: dict[str, Any]) -> 
 
 
 class NotFittedError(InputError, AttributeError):
-    """A model was asked for something before it was fitted. Where scikit-learn is loaded, this is its error as well."""
+    """Report that a model was used before it was fitted.
+
+    If scikit-learn is loaded, the error is also scikit-learn's ``NotFittedError``.
+
+    See Also
+    --------
+    InputError : Report input that cannot be used.
+    """
 
     def __new__(cls, *args: Any) -> NotFittedError:
         theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
@@ -68,7 +89,13 @@ class NotFittedError(InputError, AttributeError):
 
 
 class FileError(InputError):
-    """A file is missing, damaged or not one of ours."""
+    """Report a file that is missing, damaged, or not written by this library.
+
+    See Also
+    --------
+    load : Read a model from a file.
+    InputError : Report input that cannot be used.
+    """
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,45 @@ UNKNOWN_USER = "a metric needs users the model was fitted to, or unknown='everyo
 
 
 class HasScores(Protocol):
-    """The whole contract of a model that can be judged.
+    """Describe a model that metrics can judge: anything with ``score``.
 
-    ``users`` and ``items`` are equally long lists of ids; the answer is a number for each pair, larger for what the
-    user would rather have. ``items_``, the ids of all items, is needed where lists of the best are judged.
+    Models that recommend also need ``items_``, the ids of all items. ``users_`` and ``items_`` say which ids the model
+    knows, if it has them.
+
+    See Also
+    --------
+    Estimator : The base class of all estimators here.
+    pairwise_accuracy : Measure how many test comparisons a model predicts.
+
+    Examples
+    --------
+    >>> import rather
+    >>> class Longest:
+    ...     def score(self, users, items):
+    ...         return [len(item) for item in items]
+    >>> rather.ndcg(Longest(), {"user": ["ann", "ann"], "item": ["tea", "coffee"], "rating": [1, 5]})
+    1.0
     """
 
-    def score(self, users: Any, items: Any) -> Any: ...
+    def score(self, users: Any, items: Any) -> Any:
+        """Return one number for each pair of user and item, higher for preferred items.
+
+        Parameters
+        ----------
+        users : array of id
+            Users, one for each pair.
+        items : array of id
+            Items, as many as users.
+
+        Returns
+        -------
+        array of float
+            The scores.
+
+        See Also
+        --------
+        Estimator.score : The same for the estimators here.
+        """
 
 
 def require_scores(model: Any) -> None:

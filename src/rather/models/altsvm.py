@@ -101,17 +101,13 @@ class AltSVMParams(Params):
 
 
 class AltSVM(LowRank):
-    """Low-rank personal rankings from comparisons.
+    r"""Learn a personal ranking of all items for every user, from comparisons.
 
-    Minimises, over user vectors u_i, item vectors v_j and item biases b_j,
+    Every user and every item gets a short vector. A score is the product of the two vectors plus the item's worth to
+    all users, and users prefer items with higher scores. All vectors are fitted together, so users with few answers
+    borrow from users with similar taste.
 
-        sum_t w_t L(s_ij - s_ik) + 1/2 sum_i p_i |u_i|^2 + 1/2 sum_j (q_j |v_j|^2 + beta_j b_j^2)
-
-    with scores s_ij = u_i . v_j + b_j, over all comparisons t = "user i would rather have j than k" of weight w_t, by
-    turns in V and in U. Each half is an SVM. The ridges are p_i = reg (n_i / n)^user_power and
-    q_j = reg (n_j / n')^item_power, where n_i counts the items user i compared and n_j the users who compared item j,
-    and n and n' are typical of them: the means over all (user, item) that met. beta_j has the shape of q_j and a factor
-    of its own in place of reg.
+    Use :class:`ClickRanker` for clicks, :class:`Global` for one shared ranking, :class:`Convex` for a provable optimum.
 
     Parameters
     ----------
@@ -181,23 +177,53 @@ class AltSVM(LowRank):
 
     Attributes
     ----------
-    user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorEstimator` and :class:`Estimator`.
+    users_, items_ : array of id
+        Ids of the users and items.
+    user_factors_ : array of shape (n_users, rank)
+        Vectors of the users.
+    item_factors_ : array of shape (n_items, rank)
+        Vectors of the items.
+    item_bias_ : array of shape (n_items,)
+        Worth of each item to all users.
+    rank_ : int
+        Number of taste dimensions used.
     reg_, bias_reg_ : float
-    history_ : list of dict
-        One record per round: round, seconds since the beginning, objective, gap; with rank="auto" (whose rounds are
-        five of Newton's) also ``lower_bound`` and ``rank``.
-    cv_results_ : list of dict
-        All that was tried where ``reg`` was chosen: rank, factor on the scale of reg, bias (the factor on that of the
-        biases' ridge), log_loss and accuracy on held-out comparisons, value (docs/mathematics.md); else empty.
+        Regularisation used, of the vectors and of the biases.
+    context_effects_ : dict of float
+        Position bias and covariate effects in the fit, in units of scores. :meth:`effects` gives log-odds.
     exposure_ : bool
-        Whether ``exposure`` was used.
+        Whether the fit learned from which items users compared.
     trust_ : array of shape (n_users,) or None
-        How much each user was trusted, where ``trust`` asked for it.
-    slope_ : float
-        Of probabilities; see :meth:`probability`.
+        Weight of each user, if ``trust`` asked for it.
+    slope_ : float or None
+        Slope of the probabilities.
+    history_ : list of dict
+        One record for each round: round, seconds, objective, gap. With ``rank="auto"`` also lower_bound and rank.
+    cv_results_ : list of dict
+        One record for each setting tried on held-out answers: rank, factor, bias, log_loss, accuracy, value. Empty if
+        nothing was chosen.
     converged_, interrupted_ : bool
-        Whether the last gap was within ``tol``; whether Ctrl-C ended the fit early.
+        Whether the last gap was within ``tol``; whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    Convex : Solve the same problem without a limit on the rank.
+    Global : Learn one ranking for all users.
+    ClickRanker : Learn from clicks.
+    next_question : Return the most informative pair to ask a user.
+
+    Notes
+    -----
+    The fit minimises over user vectors, item vectors and item biases
+
+    .. math::
+
+        \sum_t w_t L(s_{ij} - s_{ik}) + \tfrac12 \sum_i p_i \|u_i\|^2
+        + \tfrac12 \sum_j \left(q_j \|v_j\|^2 + \beta_j b_j^2\right), \quad s_{ij} = u_i \cdot v_j + b_j,
+
+    where the sum is over all comparisons t of weight w, in which user i prefers item j to item k. It alternates between
+    items and users, and each half is a support vector machine. The ridges are reg times powers of the numbers of items
+    that users compared and of users that compared items: see docs/mathematics.md.
 
     References
     ----------
@@ -269,26 +295,48 @@ class AltSVM(LowRank):
         item_features: Any = None,
         user_features: Any = None,
     ) -> Any:
-        """Take in newer comparisons, which may have users and items of their own; returns the model.
+        """Add newer comparisons to the fitted model, without a full refit.
 
-        It is then one of all the comparisons together (see :meth:`Comparisons.extended`), as a fit to all of them would
-        make it, in a fraction of the time. What was decided stays: the rank, how stiff it is (a ``reg`` or ``bias``
-        that is a rule follows the growing data), whether it learns from exposure, how sure it is. Factors begin where
-        they were, new ones at their prior means, and rounds go on while there is much to gain. After many updates, or
-        much more data, fit again: then all is decided anew.
+        The model is then nearly what a fit to all comparisons would give, in a fraction of the time. The rank, the
+        rules of the regularisation and the calibration stay as they were. Fit again after many updates, or after much
+        new data. An error leaves the model as it was; Ctrl-C keeps the rounds made so far.
 
         Parameters
         ----------
         comparisons : Comparisons
-            Of the same kind as the earlier ones. Ratings or clicks too few to compare anything alone are made with
+            Newer comparisons of the same kind. They may have new users and items. Read a few new ratings or clicks with
             ``allow_empty=True``.
         old : Comparisons, optional
-            What the model was fitted to; for one that was read from a file which has it not.
-        item_features, user_features : tables, optional
-            What is known of new items and people, for models that were fitted with such; also of known ones, if that
-            has changed.
+            The comparisons of the fit, for a model loaded from a file without them.
+        item_features : pandas, polars or pyarrow table, Table, or dict of columns, optional
+            Features of new items, or changed features, for models that were fitted with them.
+        user_features : pandas, polars or pyarrow table, Table, or dict of columns, optional
+            The same for users.
 
-        A refused or failing update leaves the model as it was. One that Ctrl-C ends keeps the rounds it has made.
+        Returns
+        -------
+        AltSVM
+            The model itself.
+
+        Raises
+        ------
+        InputError
+            If the newer comparisons are of another kind, or the earlier ones are missing.
+
+        See Also
+        --------
+        AltSVM.fold_in : Add one new user without changing the model.
+        AltSVM.add_items : Add new items without changing anything else.
+        Comparisons.extended : Join newer comparisons to earlier ones.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = {"user": ["ann", "bob", "cat"], "winner": ["A", "A", "B"], "loser": ["B", "C", "C"]}
+        >>> model = rather.AltSVM(rank=1).fit(rather.Comparisons.from_frame(votes))
+        >>> new = rather.Comparisons.from_frame({"user": ["dan"], "winner": ["D"], "loser": ["A"]})
+        >>> model.update(new).users_.tolist()
+        ['ann', 'bob', 'cat', 'dan']
         """
         return self._built_apart("update", lambda work: updated(work, comparisons, old, item_features, user_features))
 

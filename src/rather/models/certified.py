@@ -60,7 +60,7 @@ class Posed:
 
 
 class Certified:
-    """A factor model that was fitted to a problem with a convex twin."""
+    """Prove how far a factor model can be from the best model of any rank."""
 
     _posed: Posed | None = None
     _known: Known = NOTHING  # of the users and items of the problem
@@ -82,10 +82,32 @@ class Certified:
 
     @of_one_moment
     def certificate(self) -> Certificate:
-        """How far the model is, at most, from the best one of any rank on its training data: see :class:`Certificate`.
+        """Prove how far the fit can be from the best one of any rank.
 
-        Costs about as much as ten to twenty rounds. It is about the problem with the reg that was used, not about which
-        reg predicts best.
+        The proof is about the objective on the training data with the regularisation used. It does not say which
+        regularisation predicts best. It takes about as long as ten to twenty rounds.
+
+        Returns
+        -------
+        Certificate
+            The objective, a lower bound, and their gap.
+
+        Raises
+        ------
+        InputError
+            If the model was loaded without its comparisons, or is a model of new users.
+
+        See Also
+        --------
+        Convex : Fit until the gap is small.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=50, n_items=20).comparisons)
+        >>> proof = model.certificate()
+        >>> proof.lower_bound <= proof.objective
+        True
         """
         self._require_fit()  # type: ignore[attr-defined]
         posed = self._posed or self._posed_again()

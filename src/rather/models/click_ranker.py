@@ -1,4 +1,4 @@
-"""ClickRanker: clicks from two sides, which items go together and which people are alike, added up."""
+"""ClickRanker: the sum of item-item weights and a low-rank model, learned from clicks."""
 
 from __future__ import annotations
 
@@ -62,19 +62,14 @@ class ClickRankerParams(Params):
 
 
 class ClickRanker(ClickModel):
-    """Personal rankings from clicks: item-item weights plus the low-rank model of the comparisons.
+    r"""Learn a personal ranking of all items for every user, from clicks.
 
-        s_ij = z_i . B_j / sigma + mix (u_i . v_j + b_j) / sigma',    z_i = n_i^-1/4 x_i
+    A score is the sum of two parts. Item-item weights say which items are clicked together, even if few users clicked
+    them. A low-rank model, :class:`AltSVM` on the same clicks, says what whole tastes have in common. On held-out
+    clicks the sum is better than either part.
 
-    x_i are the n_i clicks of person i, zeros and ones; B the weights by which every item's clicks are best predicted
-    from a person's other clicks, a ridge regression in closed form (docs/mathematics.md); u, v and b those of
-    :class:`AltSVM` on the same comparisons. sigma and sigma' are the standard deviations of the two parts within
-    people. The one knows which two items go together, however few clicked both; the other what whole tastes have in
-    common. Of held-out clicks the sum finds more than either.
-
-    It takes the memory of B: a row for each of the 10,000 most clicked items or, where there are more than 26,843, of
-    2^28 / (number of items), and a column for every item; in all 1 GiB at most, a file as much, a fit about three times
-    that; beside it, that of a fit of AltSVM. The other items' clicks count in the low-rank part alone.
+    Use :class:`AltSVM` for votes and ratings. A fit needs memory for the weights: at most 1 GiB, and three times that
+    while fitting.
 
     Parameters
     ----------
@@ -95,13 +90,35 @@ class ClickRanker(ClickModel):
 
     Attributes
     ----------
+    users_, items_ : array of id
+        Ids of the users and items.
     low_rank_ : AltSVM
         The low-rank part, a model of its own.
     item_weights_ : array of shape (n_inputs, n_items)
-        B; its rows are those of the items ``items_[inputs_]``.
+        The item-item weights. A row says what a click on one item adds to the scores of all items.
     inputs_ : array of shape (n_inputs,)
-    users_, items_
-        See :class:`Estimator`.
+        Codes of the rows of ``item_weights_``: the most clicked items, at most 10,000.
+
+    See Also
+    --------
+    Comparisons.from_clicks : Read clicks.
+    AltSVM : Learn from votes and ratings.
+    EASE : Learn item-item weights alone.
+    precision : Measure a model's recommendations.
+
+    Notes
+    -----
+    The score of item j for user i, who clicked :math:`n_i` items, is
+
+    .. math::
+
+        s_{ij} = \frac{z_i \cdot B_j}{\sigma} + \text{mix}\, \frac{u_i \cdot v_j + b_j}{\sigma'},
+        \quad z_i = n_i^{-1/4} x_i .
+
+    The row :math:`x_i` holds the user's clicks as zeros and ones. B is a ridge regression of every item's clicks on a
+    user's other clicks, in closed form (docs/mathematics.md). The two sigmas are the standard deviations of the parts
+    within users. B has a row for each of the 10,000 most clicked items, or fewer where it would exceed 1 GiB. Clicks on
+    other items count in the low-rank part only.
 
     References
     ----------
@@ -158,17 +175,33 @@ class ClickRanker(ClickModel):
 
     @property
     def item_weights_(self) -> FloatArray:
+        """Item-item weights, with the rows ``inputs_``, read-only."""
         return read_only(self._frozen()._items.B)
 
     @property
     def inputs_(self) -> Codes:
+        """Codes of the items that have a row of weights, read-only."""
         return read_only(self._frozen()._items.inputs)
 
     @of_one_moment
     def certificate(self) -> Certificate:
-        """How far the low-rank part is, at most, from the best one of any rank: see :class:`Certificate`.
+        """Prove how far the low-rank part can be from the best one of any rank.
 
-        The item-item part needs none: it is the solution.
+        The item-item part needs no proof, because it is an exact solution.
+
+        Returns
+        -------
+        Certificate
+            The proof for the low-rank part.
+
+        Raises
+        ------
+        InputError
+            If the model was loaded without its comparisons.
+
+        See Also
+        --------
+        AltSVM.certificate : The same for AltSVM.
         """
         self._require_fit()
         low = self.low_rank_._frozen()
@@ -190,6 +223,24 @@ class ClickRanker(ClickModel):
         return items * of_items + people * of_people
 
     def score_codes(self, u: Codes, j: Codes) -> FloatArray:
+        """Return scores of pairs of codes.
+
+        Parameters
+        ----------
+        u : array of int
+            Codes of users.
+        j : array of int
+            Codes of items, as many as users.
+
+        Returns
+        -------
+        array of float
+            One score for each pair.
+
+        See Also
+        --------
+        Estimator.score : Return scores of pairs of ids.
+        """
         return self._sum(super().score_codes(u, j), self.low_rank_.score_codes(u, j))
 
     def _score_block(self, u: Codes, items: Codes) -> FloatArray:
@@ -197,7 +248,19 @@ class ClickRanker(ClickModel):
 
     @of_one_moment
     def average_scores(self) -> FloatArray:
-        """Everybody's score of every item: the mean of the users' scores."""
+        """Return the scores of the ranking shared by all users.
+
+        Users about whom nothing is known get this ranking.
+
+        Returns
+        -------
+        array of shape (n_items,)
+            One score for each item, in the order of ``items_``.
+
+        See Also
+        --------
+        Estimator.rank : Rank all items, by default with these scores.
+        """
         self._require_fit()
         return self._sum(self._typical_items, self.low_rank_.average_scores())
 

@@ -1,4 +1,4 @@
-"""Models that newcomers join by what they clicked: their clicks in whatever form, and the model with them for users."""
+"""Click models, to which new users are added from their clicks: reading the clicks, and the model of these users."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .state import of_one_moment
 
 
 class ClickModel(Estimator):
-    """An estimator to which a newcomer's clicks are enough."""
+    """Score items from a user's clicks alone, so that new users need no refit."""
 
     UNKNOWN_USER = "use fold_in(...) to add a person from their clicks"
 
@@ -33,6 +33,24 @@ class ClickModel(Estimator):
         raise NotImplementedError
 
     def score_codes(self, u: Codes, j: Codes) -> FloatArray:
+        """Return scores of pairs of codes.
+
+        Parameters
+        ----------
+        u : array of int
+            Codes of users.
+        j : array of int
+            Codes of items, as many as users.
+
+        Returns
+        -------
+        array of float
+            One score for each pair.
+
+        See Also
+        --------
+        Estimator.score : Return scores of pairs of ids.
+        """
         out = np.empty(len(u), np.float32)
         who, at = np.unique(u, return_inverse=True)
         at = at.reshape(-1)
@@ -48,11 +66,41 @@ class ClickModel(Estimator):
 
     @of_one_moment
     def fold_in(self, answers: Any, features: Any = None, asked: bool = False) -> Newcomer:
-        """A newcomer from a list of the items they clicked, without fitting again.
+        """Add a new user from their clicks, without a refit.
 
-        Pairs (winner, loser) are taken as well, of which the winners count as clicked, and a tie says nothing; and
-        tables of item, or of winner and loser, and :class:`Comparisons` of one user. Nothing at all gives everybody's
-        ranking. Whether the newcomer was ``asked`` makes no difference.
+        The model itself does not change. Use :meth:`fold_in_many` for several users.
+
+        Parameters
+        ----------
+        answers : list of id, list of pair, table or Comparisons
+            The items the user clicked. From pairs (winner, loser), the winners count as clicked. A table has a column
+            item, or the columns winner and loser. An empty list gives the ranking shared by all users.
+        features : None
+            Accepted for compatibility with :class:`AltSVM`; features are refused.
+        asked : bool, default False
+            Accepted for compatibility with :class:`AltSVM`; it makes no difference here.
+
+        Returns
+        -------
+        Newcomer
+            The new user, with scores, rankings and recommendations.
+
+        Raises
+        ------
+        InputError
+            If an item is not in the model, or the answers are those of several users.
+
+        See Also
+        --------
+        ClickRanker.fold_in_many : Add several new users at once.
+
+        Examples
+        --------
+        >>> import rather
+        >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+        >>> model = rather.ClickRanker(rank=2).fit(rather.Comparisons.from_clicks(clicks))
+        >>> model.fold_in(["beer"]).recommend(k=1, exclude="seen")["item"].tolist()
+        ['cola']
         """
         self._require_fit()
         said = _of_one(answers, self.names_)
@@ -64,9 +112,38 @@ class ClickModel(Estimator):
 
     @of_one_moment
     def fold_in_many(self, answers: Any, features: Any = None) -> Any:
-        """Many newcomers at once: a model of these people alone, over the same items, without fitting again.
+        """Add several new users from their clicks, without a refit.
 
-        Takes a table of user and item, a row for each click, or of user, winner and loser, or comparisons.
+        Parameters
+        ----------
+        answers : table or Comparisons
+            A table with columns user and item, a row for each click, or with columns user, winner and loser.
+        features : None
+            Accepted for compatibility with :class:`AltSVM`; features are refused.
+
+        Returns
+        -------
+        Estimator
+            A model of the same class and items, whose users are the new users. It can be asked and saved like any
+            model.
+
+        Raises
+        ------
+        InputError
+            If an item is not in the model.
+
+        See Also
+        --------
+        ClickRanker.fold_in : Add one new user.
+
+        Examples
+        --------
+        >>> import rather
+        >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+        >>> model = rather.ClickRanker(rank=2).fit(rather.Comparisons.from_clicks(clicks))
+        >>> new = model.fold_in_many({"user": ["dan", "eve"], "item": ["beer", "tea"]})
+        >>> new.recommend(["dan", "eve"], k=1, exclude="seen")["item"].tolist()
+        ['cola', 'milk']
         """
         self._require_fit()
         if features is not None:

@@ -96,24 +96,13 @@ class ConvexParams(Params):
 
 
 class Convex(LowRank):
-    """Personal rankings from comparisons, by a convex program: no rank to choose, no local optima.
+    r"""Learn personal rankings by a convex program, solved to a proven gap.
 
-    With ``lam``, the paper's constrained program over all score matrices X (users x items) and item biases b,
+    There is no rank to choose and no local optimum: the fit reports how far its objective can be from the best possible
+    one. By default the problem is that of :class:`AltSVM` without a limit on the rank. With ``lam`` it is the
+    constrained program of Park et al. (2015).
 
-        min  sum_t w_t L(s_ij - s_ik) + 1/2 sum_j beta_j b_j^2      s.t. |X|_* <= sqrt(lam n_users n_items)
-
-    and without it the regularised one,
-
-        min  sum_t w_t L(s_ij - s_ik) + reg |X|_* + 1/2 sum_j beta_j b_j^2,          s_ij = X_ij + b_j
-
-    over all comparisons t = "user i would rather have j than k" of weight w_t. |X|_* is the nuclear norm, the sum of
-    the singular values of X, with the rows and columns scaled by the square roots of the shapes of the ridges of
-    :class:`AltSVM`. So the second program is AltSVM's, freed of its limit on the rank; with the logistic loss it is
-    the penalised likelihood of the Bradley-Terry-Luce model. ``Convex.plain(lam=...)`` is the paper's to the letter.
-
-    X is kept as the product of two thin factors. Rounds of Newton steps on them alternate with a few singular vectors
-    of the sparse gradient, which prove how far the objective is from the optimum and say in which directions the
-    factors must grow (docs/mathematics.md).
+    Use :class:`AltSVM` for speed.
 
     Parameters
     ----------
@@ -169,19 +158,47 @@ class Convex(LowRank):
 
     Attributes
     ----------
-    user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorEstimator`. The factors have ``rank_`` columns; columns that hold next to nothing are dropped
-        between rounds.
+    users_, items_ : array of id
+        Ids of the users and items.
+    user_factors_ : array of shape (n_users, rank)
+        Vectors of the users.
+    item_factors_ : array of shape (n_items, rank)
+        Vectors of the items.
+    item_bias_ : array of shape (n_items,)
+        Worth of each item to all users.
+    rank_ : int
+        Number of taste dimensions of the solution.
     reg_, bias_reg_ : float
-        With ``lam``, ``reg_`` is the multiplier of the constraint: with it the regularised program has the same
-        optimum.
+        Regularisation used. With ``lam``, ``reg_`` is the multiplier of the constraint.
     cv_results_ : list of dict
-        What was tried where ``reg`` was chosen, as in :class:`AltSVM`.
+        One record for each setting tried on held-out answers, as in :class:`AltSVM`.
     history_ : list of dict
-        One record per round: round, seconds since the beginning, objective, lower_bound, gap and rank. The gap is
-        certified: (objective - lower_bound) / objective.
+        One record for each round: round, seconds, objective, lower_bound, gap, rank. The gap is certified.
     converged_, interrupted_ : bool
-        Whether the last gap was within ``tol``; whether Ctrl-C ended the fit early.
+        Whether the last gap was within ``tol``; whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    AltSVM : Solve the problem at a fixed rank, faster.
+    Certificate : Hold the proof of how good a fit is.
+
+    Notes
+    -----
+    With ``lam`` the program, over score matrices X and item biases b, is
+
+    .. math::
+
+        \min \sum_t w_t L(s_{ij} - s_{ik}) + \tfrac12 \sum_j \beta_j b_j^2
+        \quad \text{subject to} \quad \|X\|_* \le \sqrt{\text{lam}\; n_\text{users}\, n_\text{items}},
+
+    and without it
+
+    .. math:: \min \sum_t w_t L(s_{ij} - s_{ik}) + \text{reg}\, \|X\|_* + \tfrac12 \sum_j \beta_j b_j^2,
+
+    with scores :math:`s_{ij} = X_{ij} + b_j`. The nuclear norm is that of X with rows and columns scaled by the shapes
+    of AltSVM's ridges. With the logistic loss, the second program is the penalised likelihood of the Bradley-Terry-Luce
+    model. X is stored as the product of two thin factors. Newton steps on them alternate with singular vectors of the
+    gradient, which give the lower bound and new directions (docs/mathematics.md).
 
     References
     ----------
@@ -207,7 +224,30 @@ class Convex(LowRank):
 
     @classmethod
     def plain(cls, lam: float, **params: Any) -> Convex:
-        """The paper's program to the letter: no bias, the plain nuclear norm, all comparisons alike."""
+        """Return the paper's program: no bias, plain nuclear norm, equal weights.
+
+        Parameters
+        ----------
+        lam : float
+            Bound on the nuclear norm, as in the constructor.
+        **params
+            Other parameters of the constructor.
+
+        Returns
+        -------
+        Convex
+            An estimator that is not fitted.
+
+        See Also
+        --------
+        PaperAltSVM : The algorithm that the paper published.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.Convex.plain(lam=0.1).get_params()["bias"]
+        False
+        """
         published: dict[str, Any] = {
             "bias": False,
             "item_power": 0.0,

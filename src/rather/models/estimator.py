@@ -32,30 +32,47 @@ from .summary import summary
 from .unknown import check_unknown, left_out
 
 REFIT = "items are learned from comparisons: fit again with some that involve it"
-EVERYONE: Any = object()
+
+
+class _Everyone:
+    """The user that stands for nobody in particular, in signatures."""
+
+    def __repr__(self) -> str:
+        return "EVERYONE"
+
+
+EVERYONE: Any = _Everyone()
 BLOCK = 2**22  # scores at a time in lists
 
 ABSENT = {"n_threads": None, "seed": 0, "ties": "half"}  # for estimators that have no such parameter
 
 
 class Estimator(Stateful):
-    """Personal scores for every user and item, learned from comparisons.
+    """Learn personal scores for every user and item; the base of all estimators.
 
-    The contract is scikit-learn's, without the dependency: parameters in ``__init__``, ``get_params``, ``set_params``,
-    fitted attributes that end in an underscore, and ``fit(X, y)``, ``predict`` and ``score`` on integer triples.
-
-    Parameters are read as attributes from ``params``, and setting one is ``set_params``. A class outside this package
-    may have an ordinary ``__init__`` instead, which stores each argument as the attribute of its name. An estimator
-    says how it scores pairs of codes in ``score_codes``; lists, probabilities and metrics follow. One that can be saved
-    says what a file must hold of it, in ``_tensors``, ``_about`` and ``_restore``. ``fit`` calls
-    ``_set_data(comparisons)``.
+    Use one of its subclasses, such as :class:`AltSVM`. The interface is scikit-learn's, without the dependency:
+    parameters in ``__init__``, ``get_params``, ``set_params``, fitted attributes that end in an underscore, and
+    ``fit``, ``predict`` and ``score`` on integer triples.
 
     Attributes
     ----------
-    users_, items_ : arrays
-        External ids, which cannot be written to; a code is a position in them.
+    users_, items_ : array of id
+        Ids of the users and items of the training data, read-only. The position of an id is its code.
     slope_ : float or None
-        Of probabilities, once :meth:`calibrate` or :meth:`probability` has found it.
+        Slope of the probabilities, once :meth:`calibrate` or :meth:`probability` has estimated it.
+
+    See Also
+    --------
+    AltSVM : Learn a personal ranking for every user from comparisons.
+    testing.check_estimator : Check that an estimator of your own keeps the contract.
+
+    Notes
+    -----
+    Parameters are read as attributes from ``params``, and setting one is ``set_params``. A class outside this package
+    may have an ordinary ``__init__`` instead, which stores each argument as the attribute of its name. A subclass
+    learns in ``_fit`` after calling ``_set_data(comparisons)``, and scores pairs of codes in ``score_codes``. Lists,
+    probabilities and metrics follow. A subclass that can be saved also defines ``_tensors``, ``_about`` and
+    ``_restore``.
     """
 
     UNKNOWN_USER = "fit again with some of their answers"
@@ -92,12 +109,59 @@ class Estimator(Stateful):
         return self.get_params()["rank"]  # model.rank is the method
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters given to ``__init__``."""
+        """Return the parameters given to the constructor.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Ignored; scikit-learn's tools pass it.
+
+        Returns
+        -------
+        dict
+            Values by parameter name.
+
+        See Also
+        --------
+        Estimator.set_params : Change parameters.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.ItemMean(shrink=3).get_params()
+        {'shrink': 3, 'n_threads': None, 'seed': 0}
+        """
         held = self.__dict__.get("params", self)
         return {name: getattr(held, name) for name in self._param_names()}
 
     def set_params(self, **params: Any) -> Any:
-        """Change parameters and return the estimator; an unknown name is an error."""
+        """Change parameters; the next fit uses them.
+
+        Parameters
+        ----------
+        **params
+            New values by parameter name.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+
+        Raises
+        ------
+        InputError
+            If the estimator has no such parameter.
+
+        See Also
+        --------
+        Estimator.get_params : Return the parameters.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.ItemMean().set_params(shrink=3)
+        ItemMean(shrink=3)
+        """
         names = self._param_names()
         for name in params:
             if name not in names:
@@ -166,13 +230,45 @@ class Estimator(Stateful):
         user_features: Any = None,
         sample_weight: Any = None,
     ) -> Any:
-        """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1.
+        """Fit the model to comparisons.
 
-        ``item_features`` and ``user_features`` are tables of what is known of items and people, one row each: see
-        :meth:`Comparisons.with_features`. They are for :class:`AltSVM` and :class:`Convex`. ``sample_weight`` has the
-        weight of every row of X.
+        An error leaves an earlier fit in place. Ctrl-C ends a fit and keeps the rounds made so far.
 
-        A fit that is refused or fails leaves the model as it was. One that Ctrl-C ends keeps the rounds it has made.
+        Parameters
+        ----------
+        comparisons : Comparisons or array of shape (n, 3)
+            The preferences to learn from. An integer array of (user, item, item) is for scikit-learn's tools.
+        y : array of shape (n,), optional
+            +1 or -1 for each row of an integer array; not for Comparisons.
+        item_features : pandas, polars or pyarrow table, Table, or dict of columns, optional
+            One row for each item, with its id, as in :meth:`Comparisons.with_features`. For AltSVM and Convex.
+        user_features : pandas, polars or pyarrow table, Table, or dict of columns, optional
+            The same for users.
+        sample_weight : array of shape (n,), optional
+            Weight of each row of an integer array.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+
+        Raises
+        ------
+        InputError
+            If data or parameters are invalid.
+
+        See Also
+        --------
+        AltSVM.update : Add newer comparisons to a fitted model.
+        Comparisons.from_frame : Read votes.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = {"user": ["ann", "bob", "cat"], "winner": ["A", "A", "B"], "loser": ["B", "C", "C"]}
+        >>> model = rather.Global().fit(rather.Comparisons.from_frame(votes))
+        >>> model.rank()["item"].tolist()
+        ['A', 'B', 'C']
         """
 
         def fitted(work: Estimator) -> bool:
@@ -195,7 +291,42 @@ class Estimator(Stateful):
         raise InputError(f"{what} for AltSVM and Convex: {type(self).__name__} does not learn from features")
 
     def update(self, comparisons: Any, old: Any = None, item_features: Any = None, user_features: Any = None) -> Any:
-        """Take in newer comparisons; see :meth:`AltSVM.update`, which can."""
+        """Raise an error: this estimator cannot be updated.
+
+        Fit it again to ``old.extended(new)``, or use :class:`AltSVM`, which can be updated.
+
+        Parameters
+        ----------
+        comparisons : Comparisons
+            Newer comparisons.
+        old : Comparisons, optional
+            The earlier comparisons.
+        item_features, user_features : table, optional
+            Features of new items and users.
+
+        Returns
+        -------
+        Estimator
+            Never; an error is raised.
+
+        Raises
+        ------
+        InputError
+            Always.
+
+        See Also
+        --------
+        AltSVM.update : Add newer comparisons to a fitted model.
+        Comparisons.extended : Join newer comparisons to earlier ones.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = rather.Comparisons.from_frame({"user": ["ann"], "winner": ["A"], "loser": ["B"]})
+        >>> rather.BPR(rank=2, n_threads=1).fit(votes).update(votes)
+        Traceback (most recent call last):
+        rather.errors.InputError: BPR cannot be updated; ...
+        """
         raise InputError(f"{type(self).__name__} cannot be updated", remedy="fit all")
 
     def _built_apart(self, what: str, build: Callable[[Any], bool]) -> Any:
@@ -253,9 +384,30 @@ class Estimator(Stateful):
     # -- scikit-learn, on integer triples ---------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Any:
-        """For integer triples X = (i, j, k): +1 where i prefers j to k by the scores, else -1.
+        """Predict the preferred item of integer triples, for scikit-learn's tools.
 
-        Users that the fit did not see are taken to rank like everyone, items that it did not see score 0.
+        Unknown users get the ranking shared by all users. Unknown items score 0.
+
+        Parameters
+        ----------
+        X : array of shape (n, 3)
+            Integer ids of a user and two items.
+
+        Returns
+        -------
+        array of shape (n,)
+            +1 where the user's score of the first item is higher, else -1.
+
+        See Also
+        --------
+        Estimator.probability : Return probabilities, for ids of any kind.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> X, y = np.array([[0, 0, 1], [1, 0, 2], [2, 1, 2]]), np.array([1, 1, 1])
+        >>> rather.Global().fit(X, y).predict(X).tolist()
+        [1, 1, 1]
         """
         now = self._frozen()
         now._require_fit()
@@ -305,12 +457,48 @@ class Estimator(Stateful):
     # -- what a kind of model says ------------------------------------------------------------------------------
 
     def score_codes(self, u: Codes, j: Codes) -> FloatArray:
-        """Scores of pairs of codes."""
+        """Return scores of pairs of codes; every subclass defines it.
+
+        Parameters
+        ----------
+        u : array of int
+            Codes of users.
+        j : array of int
+            Codes of items, as many as users.
+
+        Returns
+        -------
+        array of float
+            One score for each pair.
+
+        See Also
+        --------
+        Estimator.score : Return scores of pairs of ids.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say how it scores: it needs score_codes(u, j)")
 
     @of_one_moment
     def average_scores(self) -> FloatArray:
-        """Everybody's score of every item: the ranking of someone nothing is known about. Here, the users' mean."""
+        """Return the scores of the ranking shared by all users.
+
+        Users about whom nothing is known get this ranking. It is the mean of all users' scores.
+
+        Returns
+        -------
+        array of shape (n_items,)
+            One score for each item, in the order of ``items_``.
+
+        See Also
+        --------
+        Estimator.rank : Rank all items, by default with these scores.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.Global().fit(rather.simulate(n_users=50, n_items=20).comparisons)
+        >>> len(model.average_scores())
+        20
+        """
         self._require_fit()
         total, items = np.zeros(len(self.items_)), np.arange(len(self.items_), dtype=np.int32)
         for _, u in self._in_blocks(np.arange(len(self.users_), dtype=np.int32)):
@@ -386,29 +574,58 @@ class Estimator(Stateful):
 
     @property
     def slope_(self) -> float | None:
+        """Slope of the probabilities of a typical user, or None before :meth:`calibrate`."""
         found = self._slope.found
         return None if found is None else found.slope
 
     @property
     def users_(self) -> Ids:
+        """User ids of the training data, read-only."""
         return read_only(self.user_vocabulary_.ids)
 
     @property
     def items_(self) -> Ids:
+        """Item ids of the training data, read-only."""
         return read_only(self.item_vocabulary_.ids)
 
     # -- scores -------------------------------------------------------------------------------------------------
 
     def score(self, users: Any, items: Any, sample_weight: Any = None) -> Any:
-        """Return the scores of pairs of a user and an item.
+        """Return scores of pairs of a user and an item.
+
+        A user prefers items with higher scores. Scores have no scale of their own, so compare them within one user and
+        one model only. Use :meth:`probability` for probabilities.
 
         Parameters
         ----------
-        users, items : ids, or equally long lists of ids
-            Either may be a single id. Given integer triples (i, j, k) and y = +-1, as scikit-learn gives them, the
-            result is the share of triples that :meth:`predict` gets right.
+        users : id or list of id
+            One user, or one for each item. For scikit-learn's tools, an integer array of (user, item, item).
+        items : id or list of id
+            One item, or one for each user. For scikit-learn's tools, y with +1 or -1.
         sample_weight : array, optional
-            Weight of each triple in that share.
+            Weight of each triple in the share that :meth:`predict` gets right.
+
+        Returns
+        -------
+        array of float
+            One score for each pair. For an integer array, the share of triples that :meth:`predict` gets right.
+
+        Raises
+        ------
+        InputError
+            If a user or an item is not in the model.
+
+        See Also
+        --------
+        Estimator.rank : Rank all items for one user.
+        Estimator.probability : Predict which of two items a user prefers.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=50, n_items=20, per_user=10).comparisons)
+        >>> model.score("user 7", ["item 1", "item 2"]).shape
+        (2,)
         """
         if getattr(users, "shape", ())[1:] == (3,):
             return float(np.average(self.predict(users) == signs(items, len(users)), weights=sample_weight))
@@ -422,7 +639,24 @@ class Estimator(Stateful):
 
     @of_one_moment
     def score_any(self, u: Codes, j: Codes) -> FloatArray:
-        """Scores of pairs of codes of which some are -1: unknown users rank like everyone, unknown items score 0."""
+        """Return scores of pairs of codes, some of which are -1.
+
+        Parameters
+        ----------
+        u : array of int
+            Codes of users. -1, an unknown user, gets the ranking shared by all users.
+        j : array of int
+            Codes of items. -1, an unknown item, scores 0.
+
+        Returns
+        -------
+        array of float
+            One score for each pair.
+
+        See Also
+        --------
+        Estimator.score : Return scores of pairs of ids.
+        """
         out, known = np.zeros(len(u), np.float32), (u >= 0) & (j >= 0)
         if known.all():
             return self.score_codes(u, j)
@@ -433,10 +667,33 @@ class Estimator(Stateful):
         return out
 
     def calibrate(self) -> Any:
-        """Find how sure to be, on comparisons put aside: costs about as much as another fit (of few answers, ten).
+        """Calibrate probabilities on held-out comparisons.
 
-        Nothing is done where it is known: a fit that chose its regularisation on held-out answers found it then, and
-        :meth:`probability` does where nobody else did. A file holds what was found before ``save``.
+        :meth:`probability` does this on its first call. Call it yourself before :meth:`save`, so that the loaded model
+        has probabilities at once. It takes about as long as another fit, or as ten fits for few answers. Nothing is
+        done if the fit has calibrated probabilities already.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+
+        Raises
+        ------
+        InputError
+            If the model was loaded from a file without its comparisons.
+
+        See Also
+        --------
+        Estimator.probability : Predict which of two items a user prefers.
+        plot.calibration : Draw how often predicted probabilities come true.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.Global().fit(rather.simulate(n_users=50, n_items=20).comparisons)
+        >>> model.calibrate().slope_ > 0
+        True
         """
         self._require_fit()
         now = self._frozen()
@@ -469,11 +726,47 @@ class Estimator(Stateful):
         return None
 
     def probability(self, users: Any, left: Any, right: Any) -> FloatArray:
-        """Probability that each user prefers ``left`` to ``right``: sigma(a (s_left - s_right)).
+        """Predict which of two items a user prefers.
 
-        The slope a is ``slope_`` for a typical user who has met both items; it depends on how many items a user is
-        known to have met and on how many of the two are new to them (docs/mathematics.md), as held-out training
-        comparisons say. Where the fit did not find it, the first call does; see :meth:`calibrate`.
+        Probabilities are calibrated on held-out comparisons; the first call does this if the fit did not.
+
+        Parameters
+        ----------
+        users : id or list of id
+            One user, or one for each pair.
+        left : id or list of id
+            The first item of each pair.
+        right : id or list of id
+            The second item of each pair.
+
+        Returns
+        -------
+        array of float
+            Probability that the user prefers the left item, for each pair.
+
+        Raises
+        ------
+        InputError
+            If a user or an item is not in the model, or the lists differ in length.
+
+        See Also
+        --------
+        AltSVM.probability_interval : Add an interval to each probability.
+        Estimator.calibrate : Calibrate probabilities before saving.
+
+        Notes
+        -----
+        The probability is the logistic function of a slope times the difference of the scores. The slope depends on how
+        many items the user has seen in training and on how many of the two items the user has not seen. The page
+        docs/mathematics.md has details.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = {"user": ["ann", "bob", "cat"] * 9, "item": ["A", "A", "B"] * 9}
+        >>> clicks = rather.Comparisons.from_clicks(votes)
+        >>> rather.Popularity().fit(clicks).probability("cat", "A", "B").shape
+        (1,)
         """
         now = self._calibrated()
         u, a, b = now._asked(users, left, right)
@@ -501,14 +794,41 @@ class Estimator(Stateful):
 
     @of_one_moment
     def rank(self, user: Any = EVERYONE, items: Any = None) -> Table:
-        """All items for one user, best first: columns item, score, rank.
+        """Rank all items for one user, best first.
+
+        Use :meth:`recommend` for lists for many users, or to leave out items that a user has seen.
 
         Parameters
         ----------
         user : id, optional
-            Nobody in particular by default: everybody's ranking, that of someone nothing is known about.
-        items : list of ids, optional
-            Rank only these.
+            The user. Default: nobody in particular, which gives the ranking shared by all users.
+        items : list of id, optional
+            Items to rank. Default: all items.
+
+        Returns
+        -------
+        Table
+            Columns item, score, rank.
+
+        Raises
+        ------
+        InputError
+            If the user or an item is not in the model.
+
+        See Also
+        --------
+        Estimator.recommend : Recommend the best items to several users.
+        AltSVM.rank : The same with a range of places for each item.
+
+        Examples
+        --------
+        >>> import rather
+        >>> stars = {"user": ["ann", "ann", "bob", "bob"], "item": ["A", "B", "A", "C"], "rating": [5, 4, 4, 1]}
+        >>> rather.ItemMean(shrink=1).fit(rather.Comparisons.from_ratings(stars)).rank()
+        item    score  rank
+        A      0.6667     1
+        B      0.2500     2
+        C     -1.2500     3
         """
         self._require_fit()
         among = self._candidates(items)
@@ -531,26 +851,52 @@ class Estimator(Stateful):
         unknown: str = "error",
         by: str = "interest",
     ) -> Table:
-        """The k best items to show each user: columns user, item, score, rank.
+        """Recommend the best items to one or several users.
+
+        Use :meth:`rank` for the whole ranking of one user.
 
         Parameters
         ----------
-        users : id or list of ids
+        users : id or list of id
+            The users.
         k : int, optional
-            At most the number of items; 10 by default, or all where there are fewer. A list is shorter where exclusions
-            leave fewer; it is never padded.
-        exclude : None, "seen", list of items, Comparisons, or a table with user and item columns
-            Items to leave out: none, those in the user's training comparisons, some for everybody, or those given for
-            the user.
-        items : list of ids, optional
-            Recommend only from these.
-        unknown : {"error", "everyone", "skip"}
-            What users that the model does not know get: an error, everybody's ranking, or no list (and a warning says
-            how many).
-        by : {"interest", "score"}
-            "interest": where the model learned it (from ratings that people chose to give), what they would take up and
-            like, best first; the column score is then the sum of both, in standard deviations. Everywhere else, and
-            with "score", lists are in the order of :meth:`score`: what they would rather have, if they had met it all.
+            Number of items for each user. Default: 10, or all items if there are fewer. A list is shorter if exclusions
+            leave fewer items.
+        exclude : "seen", list of id, Comparisons or table, optional
+            Items to leave out: the items in the user's training data, a list for all users, or the user's rows of a
+            table with user and item. Default: none.
+        items : list of id, optional
+            Items that may be recommended. Default: all items.
+        unknown : {"error", "everyone", "skip"}, default "error"
+            Treatment of users that the model does not know: raise an error, use the ranking shared by all users, or
+            leave them out with a warning.
+        by : {"interest", "score"}, default "interest"
+            Order of the lists. "score" is the order of :meth:`rank`. "interest" also takes into account what a user is
+            likely to choose at all, where the model learned this from ratings. Otherwise the two are equal.
+
+        Returns
+        -------
+        Table
+            Columns user, item, score, rank. For lists by interest, score is the sum of both parts in standard
+            deviations.
+
+        Raises
+        ------
+        InputError
+            If a user or an item is not in the model, or k is larger than the number of items.
+
+        See Also
+        --------
+        Estimator.rank : Rank all items for one user.
+        precision : Measure a model's recommendations.
+
+        Examples
+        --------
+        >>> import rather
+        >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+        >>> model = rather.ClickRanker(rank=2).fit(rather.Comparisons.from_clicks(clicks))
+        >>> model.recommend(["cat", "bob"], k=1, exclude="seen")["item"].tolist()
+        ['milk', 'tea']
         """
         self._require_fit()
         check_unknown(unknown)
@@ -617,17 +963,40 @@ class Estimator(Stateful):
 
     @of_one_moment
     def save(self, path: str | Path, comparisons: bool = True) -> None:
-        """Write the model to a file, whole or not at all. :func:`rather.load` reads it back.
+        """Write the fitted model to a file.
 
-        The same model gives the same bytes. A file that was written after :meth:`calibrate` has probabilities at once.
+        :func:`load` reads it. The file is written completely or not at all, and equal models give equal bytes. It holds
+        data only, no code.
 
         Parameters
         ----------
         path : path
-        comparisons : bool
-            Whether the file also holds the comparisons that the model was fitted to, which are everybody's answers. The
-            loaded model needs them for intervals of users, effects, :meth:`AltSVM.update` and
-            :meth:`AltSVM.certificate`. A model that was loaded without them, or is of newcomers, is saved without them.
+            The file.
+        comparisons : bool, default True
+            Whether the file also holds the comparisons that the model was fitted to. The loaded model needs them for
+            intervals, effects, updates and certificates. Without them the file is smaller and holds nobody's answers.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        InputError
+            If this kind of estimator cannot be saved.
+
+        See Also
+        --------
+        load : Read a model from a file.
+        Estimator.calibrate : Calibrate probabilities before saving.
+
+        Examples
+        --------
+        >>> import rather, tempfile
+        >>> model = rather.Global().fit(rather.simulate(n_users=50, n_items=20, per_user=10).comparisons)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/votes.rather")
+        ...     loaded = rather.load(f"{folder}/votes.rather")
+        >>> loaded.rank()["item"].tolist() == model.rank()["item"].tolist()
+        True
         """
         self._require_fit()
         save_model(self, path, comparisons)

@@ -21,16 +21,28 @@ FEW = 5.0  # items met, from where on a user counts about as much as any other
 
 
 class FactorEstimator(Estimator):
-    """Personal scores s_ij = u_i . v_j + b_j for every user i and item j.
+    r"""Learn a short vector for every user and item; scores are their products.
+
+    Use one of its subclasses, such as :class:`AltSVM`, or :meth:`set_factors` to bring vectors of your own.
 
     Attributes
     ----------
     user_factors_ : array of shape (n_users, rank)
+        Vectors of the users, read-only.
     item_factors_ : array of shape (n_items, rank)
+        Vectors of the items, read-only.
     item_bias_ : array of shape (n_items,)
-        The global ranking that the personal part deviates from; zeros for a model without bias.
+        Worth of each item to all users, read-only. Zeros for a model without bias.
 
-    None of these can be written to; :meth:`set_factors` takes others.
+    See Also
+    --------
+    AltSVM : Learn a personal ranking for every user from comparisons.
+
+    Notes
+    -----
+    The score of item j for user i is
+
+    .. math:: s_{ij} = u_i \cdot v_j + b_j .
     """
 
     # U_ and V_ hold rank columns, the bias (or 0) against 1 in the next, and padding.
@@ -39,9 +51,39 @@ class FactorEstimator(Estimator):
     rank_: int
 
     def set_factors(self, comparisons: Comparisons, user_factors: Any, item_factors: Any, item_bias: Any = None) -> Any:
-        """Take these factors for the users and items of comparisons, in the order of their ids: what a ``fit`` ends in.
+        """Set the vectors instead of fitting, and return the fitted model.
 
-        ``item_bias`` is 0 by default. Returns the model, which is then fitted.
+        Parameters
+        ----------
+        comparisons : Comparisons
+            Defines the users and items. Vectors are in the order of their ids.
+        user_factors : array of shape (n_users, rank)
+            Vectors of the users.
+        item_factors : array of shape (n_items, rank)
+            Vectors of the items.
+        item_bias : array of shape (n_items,), optional
+            Worth of each item to all users. Default: 0.
+
+        Returns
+        -------
+        FactorEstimator
+            The estimator itself.
+
+        Raises
+        ------
+        InputError
+            If a shape does not fit, or a number is not finite.
+
+        See Also
+        --------
+        Estimator.fit : Learn the vectors from comparisons.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = rather.Comparisons.from_frame({"user": ["ann"], "winner": ["A"], "loser": ["B"]})
+        >>> rather.AltSVM().set_factors(votes, [[2.0]], [[1.0], [0.5]]).score("ann", ["A", "B"]).tolist()
+        [2.0, 1.0]
         """
         sizes = {"user_factors": comparisons.n_users, "item_factors": comparisons.n_items}
         given = {"user_factors": user_factors, "item_factors": item_factors}
@@ -70,22 +112,54 @@ class FactorEstimator(Estimator):
 
     @property
     def user_factors_(self) -> FloatArray:
+        """Vectors of the users, read-only."""
         now = self._frozen()
         return read_only(now.U_[:, : now.rank_])
 
     @property
     def item_factors_(self) -> FloatArray:
+        """Vectors of the items, read-only."""
         now = self._frozen()
         return read_only(now.V_[:, : now.rank_])
 
     @property
     def item_bias_(self) -> FloatArray:
+        """Worth of each item to all users, read-only."""
         now = self._frozen()
         return read_only(now.V_[:, now.rank_])
 
     @of_one_moment
     def similar_items(self, item: Any, k: int = 10) -> Table:
-        """The k items whose factors point most nearly the same way (cosine): columns item, score, rank."""
+        """Find the items whose vectors point most nearly in the same direction.
+
+        Parameters
+        ----------
+        item : id
+            The item.
+        k : int, default 10
+            Number of similar items.
+
+        Returns
+        -------
+        Table
+            Columns item, score (the cosine of the two vectors), rank.
+
+        Raises
+        ------
+        InputError
+            If the item is not in the model, or the model has no item vectors.
+
+        See Also
+        --------
+        plot.taste_map : Draw items and users on the two main directions of taste.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=100, n_items=30, rank=2).comparisons)
+        >>> len(model.similar_items("item 3", k=5))
+        5
+        """
         j = self._item_codes(item)
         if len(j) != 1:
             raise InputError(f"similar_items takes one item, not {len(j)}")
@@ -101,16 +175,55 @@ class FactorEstimator(Estimator):
         return self._table({"item": self.items_[found], "score": score, "rank": place}, scale="cosine")
 
     def score_codes(self, u: Codes, j: Codes) -> FloatArray:
+        """Return scores of pairs of codes.
+
+        Parameters
+        ----------
+        u : array of int
+            Codes of users.
+        j : array of int
+            Codes of items, as many as users.
+
+        Returns
+        -------
+        array of float
+            One score for each pair.
+
+        See Also
+        --------
+        Estimator.score : Return scores of pairs of ids.
+        """
         out = np.empty(len(u), np.float32)
         core.score_pairs(self.U_, u, self.V_, j, out, threads(self.n_threads))
         return out
 
     @of_one_moment
     def average_scores(self) -> FloatArray:
-        """Everybody's score of every item: the mean of the users' scores, of those who met more items rather.
+        """Return the scores of the ranking shared by all users.
 
-        (Not the biases alone: what most tastes have in common, vectors may hold as well. Of people who were left out,
-        this ordered 1 to 3 in a hundred more pairs of films rightly, and up to 1 of votes; clicks lost a little.)
+        Users about whom nothing is known get this ranking. It is a weighted mean of all users' scores, in which users
+        who compared more items count more.
+
+        Returns
+        -------
+        array of shape (n_items,)
+            One score for each item, in the order of ``items_``.
+
+        See Also
+        --------
+        Estimator.rank : Rank all items, by default with these scores.
+
+        Notes
+        -----
+        A user who saw n items has weight n / (n + 5). The mean orders held-out items better than the biases alone,
+        because vectors also hold what most tastes have in common.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=50, n_items=20).comparisons)
+        >>> len(model.average_scores())
+        20
         """
         self._require_fit()
         return score_rows(self._typical(), self.V_, threads(self.n_threads))

@@ -28,7 +28,7 @@ from .summary import unconverged
 
 
 class LowRank(Certified, FoldInModel):
-    """An estimator with the parameters that say what is minimised, whatever minimises it."""
+    """Hold the parameters that AltSVM and Convex share, and the problem they define."""
 
     reg: float | str | None
     loss: str
@@ -94,20 +94,42 @@ class LowRank(Certified, FoldInModel):
         return problem
 
     def add_items(self, new: Any, features: Any = None) -> Any:
-        """Take in new items, from what is known of them or what people whom the model knows said; returns the model.
+        """Add new items to the fitted model, without changing anything else.
 
-        With everything else as it is, the vectors and biases of the new items are what their features make of them (for
-        models that were fitted with ``item_features``); from what was said about them they are solved for: one convex
-        problem, which takes no longer than what was said. Comparisons of known items with one another say nothing here;
-        :meth:`AltSVM.update` learns from all of them, and takes in new people too.
+        The vectors of the new items follow from their features, or from comparisons by users of the model, or from
+        both. Use :meth:`update` to learn from all comparisons and to add new users.
 
         Parameters
         ----------
-        new : table of features, or Comparisons
-            A table as ``item_features`` of ``fit``: items that nobody has compared yet. Or what was said about them.
-        features : table of features, optional
-            Of the items that comparisons are about, which are then expected to be what these make of them. Items that
-            are only described join them.
+        new : table or Comparisons
+            Features of items that nobody compared yet, as ``item_features`` of :meth:`fit`. Or comparisons of new items
+            with any others, by users of the model.
+        features : table, optional
+            Features of the items in the comparisons. Items that are only described here are added too.
+
+        Returns
+        -------
+        Estimator
+            The model itself.
+
+        Raises
+        ------
+        InputError
+            If none of the items is new, or a user is not in the model.
+
+        See Also
+        --------
+        AltSVM.update : Add newer comparisons, users and items.
+        AltSVM.fold_in : Add a new user.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = {"user": ["ann", "bob", "cat"], "winner": ["A", "A", "B"], "loser": ["B", "C", "C"]}
+        >>> model = rather.AltSVM(rank=1).fit(rather.Comparisons.from_frame(votes))
+        >>> new = rather.Comparisons.from_frame({"user": ["ann"], "winner": ["D"], "loser": ["A"]})
+        >>> model.add_items(new).items_.tolist()
+        ['A', 'B', 'C', 'D']
         """
         return self._built_apart("add_items", lambda work: with_items(work, new, features))
 

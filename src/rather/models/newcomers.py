@@ -52,7 +52,7 @@ PRIOR = "exposure_parts", "exposure_coefficients"
 
 
 class FoldInModel(Describing, Sure):
-    """A factor model trained on a loss of comparisons, which a newcomer's answers can be measured by as well."""
+    """Learn vectors from comparisons, so that new users can be added from a few answers."""
 
     UNKNOWN_USER = "use fold_in(...) to add a person from a few answers"
 
@@ -66,24 +66,51 @@ class FoldInModel(Describing, Sure):
 
     @property
     def exposure_(self) -> bool:
-        """Whether the model learned from which items people met as well (see ``exposure``)."""
+        """Whether the fit learned from which items users compared."""
         self._require_fit()
         return self.prior_ is not None
 
     @of_one_moment
     def fold_in(self, answers: Any, features: Any = None, asked: bool = False) -> Person:
-        """A newcomer from a few answers, each (winner, loser) or (item, item, "tie"), without fitting again.
+        """Add a new user from a few answers, without a refit.
 
-        One convex problem in the newcomer's vector alone, the same as a user has in ``fit``: with the items fixed,
-        minimise the loss of the answers plus the user's ridge. No answers give the global ranking. Tables are taken as
-        well, of winner and loser (and tie, side, weight, covariates) or of item and rating, and :class:`Comparisons` of
-        one user.
+        The model itself does not change. The new user's vector solves one small convex problem, the same that a fit
+        solves for every user. Use :meth:`fold_in_many` for several users, and :meth:`update` to change the model.
 
-        ``features`` are what is known of the newcomer, by the names of the columns of ``user_features`` that the model
-        was fitted with: {"age": 30, ...}. What is left out is taken to be average.
+        Parameters
+        ----------
+        answers : list of pair, table or Comparisons
+            Pairs (winner, loser), or (item, item, "tie"). A table has columns winner and loser, or item and rating, and
+            perhaps tie, side, weight and covariates. An empty list gives the ranking shared by all users.
+        features : dict, optional
+            The user's features by column name, such as {"age": 30}, for models fitted with ``user_features``. Missing
+            ones count as average.
+        asked : bool, default False
+            Whether the items were put to the user, as :func:`next_question` does. Models that learned from which items
+            users compared then do not take the items for the user's own choice.
 
-        ``asked``: whether the items were put before the newcomer, as :func:`rather.next_question` does. Models that
-        learned from which items people met then do not take them for the newcomer's own choice.
+        Returns
+        -------
+        Person
+            The new user, with scores, rankings, recommendations and probabilities.
+
+        Raises
+        ------
+        InputError
+            If an item is not in the model, or an answer compares an item with itself.
+
+        See Also
+        --------
+        AltSVM.fold_in_many : Add several new users at once.
+        next_question : Return the most informative pair to ask.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=100, n_items=30, rank=2).comparisons)
+        >>> person = model.fold_in([("item 1", "item 2"), ("item 1", "item 3")])
+        >>> person.probability("item 1", "item 2") > 0.5
+        True
         """
         self._require_fit()
         if not isinstance(asked, bool):
@@ -125,18 +152,42 @@ class FoldInModel(Describing, Sure):
 
     @of_one_moment
     def fold_in_many(self, answers: Any, features: Any = None) -> Any:
-        """Many newcomers at once: a model of these people alone, over the same items, without fitting again.
+        """Add several new users from a few answers each, without a refit.
 
-        Everybody's vector is that of :meth:`fold_in`. What comes back is a model of the same class, of which all can be
-        asked and which can be saved; its users are the newcomers, and what they met is what they answered about.
+        Every new user's vector is that of :meth:`fold_in`. The model itself does not change.
 
         Parameters
         ----------
         answers : table, Comparisons or None
-            A table of user, winner and loser (and tie, side, weight, covariates), or of user, item and rating; or
-            comparisons of any kind. None: only features are known of them.
+            A table with columns user, winner and loser (and perhaps tie, side, weight and covariates), or user, item
+            and rating. None: only features are known.
         features : table, optional
-            What is known of the newcomers, as in ``fit``; those who gave no answers join them.
+            Features of the new users, one row each, for models fitted with ``user_features``. Users without answers are
+            added too.
+
+        Returns
+        -------
+        Estimator
+            A model of the same class and items, whose users are the new users. It can be asked and saved like any
+            model.
+
+        Raises
+        ------
+        InputError
+            If an item is not in the model, or neither answers nor features are given.
+
+        See Also
+        --------
+        AltSVM.fold_in : Add one new user.
+        AltSVM.update : Add new users to the model itself.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=100, n_items=30, rank=2).comparisons)
+        >>> new = model.fold_in_many({"user": ["ann", "bob"], "winner": ["item 1"] * 2, "loser": ["item 2", "item 3"]})
+        >>> new.users_.tolist()
+        ['ann', 'bob']
         """
         self._require_fit()
         if answers is None:

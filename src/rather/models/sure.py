@@ -1,4 +1,4 @@
-"""Models that say how sure they are: places within intervals, of one person, of everybody, and where two differ."""
+"""Models with posteriors: ranges of places for one user and for all, and differences between two users."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LOG_ODDS = "log-odds"
 
 
 class Sure(Swayed):
-    """A factor model that knows what it does not know of people: see ``crowd`` and ``belief``."""
+    """Add posteriors of users' tastes to a factor model: intervals and differences."""
 
     _sure = Found()  # of factors that were set by hand: there is nothing to find
     # Of newcomers: what they said (None: of things that occur once), the codes of its items, their features.
@@ -47,26 +47,57 @@ class Sure(Swayed):
 
     @of_one_moment
     def rank(self, user: Any = EVERYONE, items: Any = None, interval: float | None = None, top: Any = None) -> Table:
-        """All items for one user, best first: columns item, score, rank; how sure that is, with an ``interval``.
+        """Rank all items for one user, best first, optionally with ranges of places.
+
+        Use :meth:`recommend` for lists for many users, or to leave out items that a user has seen.
 
         Parameters
         ----------
         user : id, optional
-            Nobody in particular by default: everybody's ranking, that of someone nothing is known about.
-        items : list of ids, optional
-            Rank only these.
+            The user. Default: nobody in particular, which gives the ranking shared by all users.
+        items : list of id, optional
+            Items to rank. Default: all items.
         interval : float, optional
-            Between 0 and 1, such as 0.9: tell also between which places an item is with that probability (``best`` and
-            ``worst``: the range of whole places that comes nearest to it), how probable it is to be among the first
-            ``top``, and its ``group``: items of a group cannot be told apart from its first one. Items are then in the
-            order of their expected worth, and ``score`` is that worth in log-odds (docs/mathematics.md, "What is known
-            of a person"). It differs from :meth:`score` for users with few answers and for items that few met. The
-            intervals of everybody's ranking count users: answers of one user are correlated.
+            Probability such as 0.9. Adds the columns best, worst, p_top and group; best to worst is the range of whole
+            places whose probability is nearest to it. The first call takes as long as a few fits; :meth:`save` stores
+            what it finds. Default: no ranges.
         top : int, optional
-            10 by default, of fewer than twenty items 3. The table's ``about`` holds it.
+            Number of first places for the column p_top. Default: 10, or 3 for fewer than twenty items.
 
-        The first call with an interval learns how sure to be from answers put aside, which takes about as long as a few
-        fits; a file holds what was found before ``save``.
+        Returns
+        -------
+        Table
+            Columns item, score, rank. With an interval also best and worst, the range of places; p_top, the probability
+            of being among the first ``top``; and group: items of one group cannot be distinguished from its first one
+            yet. The score is then the posterior mean in log-odds, and its order can differ from that of :meth:`score`.
+
+        Raises
+        ------
+        InputError
+            If the user or an item is not in the model, or an interval is asked of a model loaded without its
+            comparisons.
+
+        See Also
+        --------
+        plot.leaderboard : Draw a ranking with its ranges of places.
+        AltSVM.difference : Compare two users' preferences.
+        Estimator.recommend : Recommend the best items to several users.
+
+        Notes
+        -----
+        The ranges for one user come from the posterior of the user's taste. The ranges of the shared ranking take into
+        account which users happened to answer: answers of one user are correlated, and users are independent. See "What
+        is known of a person" in docs/mathematics.md.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
+        >>> list(model.rank("user 7").columns)
+        ['item', 'score', 'rank']
+        >>> first = model.rank("user 7", interval=0.9)[0]
+        >>> first.best <= first.rank <= first.worst
+        True
         """
         if interval is None:
             if top is not None:
@@ -85,11 +116,42 @@ class Sure(Swayed):
 
     @of_one_moment
     def difference(self, user: Any, other: Any = EVERYONE, items: Any = None, interval: float = 0.9) -> Table:
-        """Where a user's taste differs from another's, or from the typical person's, most surely first.
+        """Compare two users' preferences, most certain differences first.
 
-        Columns item, difference (how much more the item is worth to the user, in log-odds, than to the other, each
-        beside what all the items are worth to them), low and high (its interval) and probability: of the
-        difference being on that side of 0. Where 0 is within the interval nothing can be told yet.
+        Parameters
+        ----------
+        user : id
+            The user.
+        other : id, optional
+            The user to compare with. Default: the typical user.
+        items : list of id, optional
+            Items to compare. Default: all items.
+        interval : float, default 0.9
+            Probability with which each difference is within low and high.
+
+        Returns
+        -------
+        Table
+            Columns item; difference, the item's worth to the user minus its worth to the other, in log-odds; low and
+            high, its interval; and probability, that of the difference having this sign. If an interval contains 0, the
+            sign is uncertain. Worths are relative to the mean of all the items.
+
+        Raises
+        ------
+        InputError
+            If a user or an item is not in the model, or the model was loaded without its comparisons.
+
+        See Also
+        --------
+        plot.person : Draw one person's differences from the typical user.
+        AltSVM.rank : Rank all items for one user.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
+        >>> list(model.difference("user 7", "user 8").columns)
+        ['item', 'difference', 'low', 'high', 'probability']
         """
         self._require_fit()
         among = self._candidates(items)
@@ -143,12 +205,48 @@ class Sure(Swayed):
     def probability_interval(
         self, users: Any, left: Any, right: Any, interval: float = 0.9, side: Any = None, covariates: Any = None
     ) -> Table:
-        """Probability that each user prefers ``left`` to ``right``, averaged over what is not known of them.
+        """Predict which of two items a user prefers, with an interval.
 
-        Columns probability, low and high: between which the probability is that we would give them, knew we all of
-        their taste. (The average is nearer to a half than they are, and may lie outside of a narrow interval.) Where
-        :meth:`probability` goes by how many items a user met, this goes by which, and by what they said of them; a tie
-        is as if they said both by halves. ``side`` and ``covariates`` are as there.
+        The probability is the posterior mean over the user's taste. It takes into account which items the user compared
+        and what the user said about them, where :meth:`probability` takes into account only how many.
+
+        Parameters
+        ----------
+        users : id or list of id
+            One user, or one for each pair.
+        left : id or list of id
+            The first item of each pair.
+        right : id or list of id
+            The second item of each pair.
+        interval : float, default 0.9
+            Probability with which low and high contain the probability of a user whose taste is known exactly.
+        side : {"left", "right"} or list of these, optional
+            Which item stands first, for models that estimated position bias. Default: neither.
+        covariates : dict of float, or dict of list of float, optional
+            The left item's value minus the right item's value, by name. Default: 0.
+
+        Returns
+        -------
+        Table
+            Columns probability, low, high. The mean can lie outside a narrow interval, because it is nearer to 0.5.
+
+        Raises
+        ------
+        InputError
+            If a user or an item is not in the model, or the model was loaded without its comparisons.
+
+        See Also
+        --------
+        AltSVM.probability : Predict without an interval.
+        AltSVM.rank : Rank all items, with ranges of places.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
+        >>> row = model.probability_interval("user 7", "item 1", "item 2")[0]
+        >>> 0 < row.low < row.high < 1
+        True
         """
         number("interval", interval, above=0.0, below=1.0)
         u, a, b = self._asked(users, left, right)

@@ -1,4 +1,4 @@
-"""What a vote carries beside the choice: effects that are taken out of the rankings, ties, and whom to trust."""
+"""Effects of the context of a vote, such as position bias, which are removed from rankings; ties; trust in users."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Told:
 
 
 class Swayed(FactorEstimator):
-    """A factor model of votes that may carry which item stood first, numbers, ties."""
+    """Add position bias, covariate effects and ties to a factor model of votes."""
 
     ties: str
     trust_: FloatArray | None = None  # how much each user counts
@@ -66,17 +66,41 @@ class Swayed(FactorEstimator):
 
     @of_one_moment
     def effects(self) -> Table:
-        """What swayed people beside their taste: columns effect, estimate, error, low, high.
+        """Estimate position bias, covariate effects and ties, with standard errors.
 
-        Estimates are in log-odds, with standard errors and 95 % intervals: by "side" the item that stood first has
-        e^estimate times the odds it would have had, by a covariate so much for one unit more. They are everybody's, and
-        no part of scores and rankings. "tie" is the reluctance r to decide of a typical person: of two items that they
-        like equally they prefer either with probability 1 / (1 + e^r).
+        Effects are shared by all users and are no part of scores and rankings. The first call takes as long as a few
+        fits; :meth:`save` stores what it finds.
 
-        They are estimated in a model of how people answer, given the items (docs/mathematics.md), not read off from the
-        fit, which shrinks. The first call does so, and takes about as long as a few fits; a file holds what was found
-        before ``save``. Where there are so few answers that items cannot be told from chance, estimates are smaller
-        than the truth, as those of people whose tastes nobody knows.
+        Returns
+        -------
+        Table
+            Columns effect, estimate, std_error, low, high: estimates in log-odds with 95 % intervals. The effect "side"
+            is the advantage of the item that stands first: its odds of winning are multiplied by exp(estimate). A
+            covariate's estimate is for one unit more. "tie" is the typical user's reluctance to decide.
+
+        Raises
+        ------
+        InputError
+            If the votes had no side, covariates or ties, or the model was loaded without its comparisons.
+
+        See Also
+        --------
+        Comparisons.from_arena : Read a log with sides and ties.
+        AltSVM.probability : Predict for a given side and covariates.
+
+        Notes
+        -----
+        With reluctance :math:`r`, a user who likes two items equally prefers either with probability :math:`1 / (1 +
+        e^r)` and ties otherwise. Effects are estimated in a separate model of the answers given the items, without the
+        shrinkage of the fit (docs/mathematics.md). With very few answers the estimates are too small.
+
+        Examples
+        --------
+        >>> import rather
+        >>> world = rather.simulate(n_users=100, n_items=20, rank=2, per_user=60, side=0.5)
+        >>> row = rather.AltSVM(rank=2).fit(world.comparisons).effects()[0]
+        >>> row.effect, row.low < 0.5 < row.high
+        ('side', True)
         """
         self._require_fit()
         known = self._told.found or self._estimated()
@@ -112,20 +136,53 @@ class Swayed(FactorEstimator):
         raise NotImplementedError
 
     def probability(self, users: Any, left: Any, right: Any, side: Any = None, covariates: Any = None) -> FloatArray:
-        """Probability that each user prefers ``left`` to ``right``; where people tied, of left, a tie, and right.
+        """Predict which of two items a user prefers, or how likely a tie is.
 
-        A number for every pair, or three columns for models of votes with ties (see ``ties``): the first is the
-        probability of preferring ``left``, the last that of preferring ``right``. How sure it is depends on held-out
-        answers, on how many items the user is known to have met and on how many of the two are new to them
-        (docs/mathematics.md).
+        Probabilities are calibrated on held-out comparisons; the first call does this if the fit did not. Use
+        :meth:`probability_interval` to add intervals.
 
         Parameters
         ----------
-        users, left, right : ids, or equally long lists of ids
-        side : "left" or "right", or a list of them, optional
-            Which one stands first, for models that know how much this sways people; None: neither.
-        covariates : dict of numbers, or of lists of numbers, optional
-            The left one's less the right one's, by name; 0 for those that are not given.
+        users : id or list of id
+            One user, or one for each pair.
+        left : id or list of id
+            The first item of each pair.
+        right : id or list of id
+            The second item of each pair.
+        side : {"left", "right"} or list of these, optional
+            Which item stands first, for models that estimated position bias. Default: neither.
+        covariates : dict of float, or dict of list of float, optional
+            The left item's value minus the right item's value, by name. Default: 0.
+
+        Returns
+        -------
+        array of float
+            Probability that the user prefers the left item, for each pair. For models of votes with ties, an array with
+            three columns: left, tie, right.
+
+        Raises
+        ------
+        InputError
+            If a user or an item is not in the model, or the model does not know a covariate.
+
+        See Also
+        --------
+        AltSVM.probability_interval : Add an interval to each probability.
+        Estimator.calibrate : Calibrate probabilities before saving.
+        AltSVM.effects : Estimate position bias, covariate effects and ties.
+
+        Notes
+        -----
+        The probability depends on the difference of the scores, on how many items the user has seen in training, and on
+        how many of the two items the user has not seen (docs/mathematics.md).
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
+        >>> p, q = model.probability("user 7", ["item 1", "item 2"], ["item 2", "item 1"])
+        >>> round(float(p + q), 3)
+        1.0
         """
         now = self._calibrated()
         u, a, b = now._asked(users, left, right)

@@ -61,15 +61,10 @@ class BPRParams(Params):
 
 
 class BPR(Stochastic, FoldInModel):
-    """Personal rankings from comparisons or clicks, by stochastic gradient steps on the logistic loss.
+    r"""Learn personal rankings by stochastic gradient steps on the logistic loss.
 
-    Minimises, over user vectors u_i, item vectors v_j and item biases b_j, BPR-Opt (Section 4.1 of the paper),
-
-        E [log(1 + e^-(s_ij - s_ik)) + reg/2 (|u_i|^2 + |v_j|^2 + b_j^2 + |v_k|^2 + b_k^2)],   s_ij = u_i . v_j + b_j
-
-    over triples "user i would rather have j than k" drawn at random, a step on each (LearnBPR, its Figure 4). From
-    clicks, j is a click drawn uniformly and k an item the user has not clicked, drawn uniformly, both anew each time;
-    the comparisons that stand for the clicks are not used. Other comparisons are drawn uniformly with replacement.
+    This is Bayesian personalised ranking (Rendle et al., 2009), for comparisons or clicks. It is a baseline: use
+    :class:`AltSVM` for comparisons and :class:`ClickRanker` for clicks.
 
     Parameters
     ----------
@@ -102,14 +97,38 @@ class BPR(Stochastic, FoldInModel):
 
     Attributes
     ----------
-    user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorEstimator` and :class:`Estimator`.
+    users_, items_ : array of id
+        Ids of the users and items.
+    user_factors_ : array of shape (n_users, rank)
+        Vectors of the users.
+    item_factors_ : array of shape (n_items, rank)
+        Vectors of the items.
+    item_bias_ : array of shape (n_items,)
+        Worth of each item to all users.
     reg_ : float
+        Regularisation used.
     history_ : list of dict
-        One record per round: round, seconds since the beginning, objective (its loss the mean of the round's draws
-        before their steps), and gap, its relative change.
+        One record for each round: round, seconds, objective (of the round's draws) and gap, its relative change.
     interrupted_ : bool
-        Whether Ctrl-C ended the fit early.
+        Whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    AltSVM : Learn from comparisons.
+    ClickRanker : Learn from clicks.
+
+    Notes
+    -----
+    The fit minimises the expectation of
+
+    .. math::
+
+        \log(1 + e^{-(s_{ij} - s_{ik})})
+        + \tfrac{\text{reg}}{2} \left(\|u_i\|^2 + \|v_j\|^2 + b_j^2 + \|v_k\|^2 + b_k^2\right),
+        \quad s_{ij} = u_i \cdot v_j + b_j,
+
+    with a step on each random draw of a user i who prefers item j to item k. From clicks, j is a click and k an item
+    that the user has not clicked, both drawn uniformly. Other comparisons are drawn uniformly with replacement.
 
     References
     ----------

@@ -84,26 +84,10 @@ class CofiRankParams(Params):
 
 
 class CofiRank(FactorEstimator):
-    """Low-rank personal rankings from ratings, by a loss of every user's whole list.
+    r"""Learn personal rankings from ratings, by a loss of every user's whole list.
 
-    Minimises, over user vectors u_i, item vectors v_j and item biases b_j,
-
-        sum_i l(s_i, y_i) + reg/2 sum_i |u_i|^2 + 1/2 sum_j h_j (reg |v_j|^2 + bias_reg b_j^2)
-
-    with scores s_ij = u_i . v_j + b_j of the items that user i rated y_i, by turns in V and in U: the regularised risk
-    of the paper, with biases. The factor h_j = (n_j / n')^item_power, for n_j users who rated item j, is the authors'
-    adaptive regularisation. With f for the scores and y for the ratings of one user, the loss l(f, y) is
-
-    - "ndcg": max over orders pi of [1 - NDCG@k(pi, y) + <c, f_pi> - <c', f>], where c_p = (p + 1)^(-1/4) for place p: a
-      convex upper bound on 1 - NDCG@k of the order by f. The paper's c' is c in the order of the ratings; here, items
-      of equal rating share the mean of theirs, so that their order, which nobody knows, is not learned. The maximum is
-      an assignment problem, solved exactly.
-    - "ordinal": sum over y_j > y_k of (y_j - y_k) max(0, 1 - f_j + f_k), divided by the sum of (y_j - y_k).
-    - "regression": 1/2 sum_j (f_j + o_i - y_j)^2 with an offset o_i for every user; the ratings are brought to a
-      standard deviation of 1 around the users' means.
-
-    Each half is convex. For the first two losses both halves are solved by a bundle method (BMRM, as in the paper) to a
-    certified gap; for the third they are least squares, solved exactly.
+    This is maximum margin matrix factorisation for rankings (Weimer et al., 2007), with biases. It is a baseline: use
+    :class:`AltSVM`.
 
     Parameters
     ----------
@@ -145,14 +129,54 @@ class CofiRank(FactorEstimator):
 
     Attributes
     ----------
-    user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorEstimator` and :class:`Estimator`.
+    users_, items_ : array of id
+        Ids of the users and items.
+    user_factors_ : array of shape (n_users, rank)
+        Vectors of the users.
+    item_factors_ : array of shape (n_items, rank)
+        Vectors of the items.
+    item_bias_ : array of shape (n_items,)
+        Worth of each item to all users.
     reg_, bias_reg_ : float
+        Regularisation used, of the vectors and of the biases.
     history_ : list of dict
-        One record per round: round, seconds since the beginning, objective, gap (the share by which the round lowered
-        it), and the certified gaps ``item_gap`` and ``user_gap`` of the two halves.
-    converged_, interrupted_ : bool
-        Whether the last round's gap was within ``tol``; whether Ctrl-C ended the fit early.
+        One record for each round: round, seconds, objective, gap (the share by which the round lowered it), and
+        item_gap and user_gap, the certified gaps of the two halves.
+    converged_ : bool
+        Whether the last gap was within ``tol``.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    AltSVM : Learn a personal ranking for every user from comparisons.
+    ndcg : Measure a model on test ratings.
+
+    Notes
+    -----
+    The fit minimises over user vectors, item vectors and item biases
+
+    .. math::
+
+        \sum_i \ell(s_i, y_i) + \tfrac{\text{reg}}{2} \sum_i \|u_i\|^2
+        + \tfrac12 \sum_j h_j \left(\text{reg}\, \|v_j\|^2 + \mathrm{bias\_reg}\, b_j^2\right),
+        \quad s_{ij} = u_i \cdot v_j + b_j,
+
+    where y are the user's ratings and :math:`h_j = (n_j / n')^{\mathrm{item\_power}}` for an item that :math:`n_j`
+    users rated. For the scores f and the ratings y of one user, the loss is
+
+    - "ndcg": a convex upper bound on 1 - NDCG@k, the largest value over orders :math:`\pi` of
+      :math:`1 - \text{NDCG@}k(\pi, y) + \langle c, f_\pi \rangle - \langle c', f \rangle` with
+      :math:`c_p = (p + 1)^{-1/4}`. It is an assignment problem and solved exactly. Here, items of equal rating share
+      the mean of their weights in c', so that their unknown order is not learned. The paper's c' is c in the order of
+      the ratings.
+    - "ordinal": the sum over pairs with :math:`y_j > y_k` of :math:`(y_j - y_k) \max(0, 1 - f_j + f_k)`, divided by
+      the sum of :math:`y_j - y_k`.
+    - "regression": :math:`\tfrac12 \sum_j (f_j + o_i - y_j)^2` with an offset for every user. Ratings are scaled to a
+      standard deviation of 1 around the users' means.
+
+    Each half is convex. The first two losses are minimised by a bundle method (BMRM, as in the paper) to a certified
+    gap, the third by least squares.
 
     References
     ----------

@@ -59,23 +59,10 @@ class DifferencesParams(Params):
 
 
 class Differences(Certified, FactorEstimator):
-    """Matrix completion from the numerical differences of the ratings of pairs.
+    r"""Learn personal rankings from the sizes of rating differences.
 
-    Minimises, over user vectors u_i, item vectors v_j and item biases b_j,
-
-        sum_i w_i sum_(j,k) ((r_ij - r_ik) - (s_ij - s_ik))^2
-            + 1/2 sum_i reg |u_i|^2 + 1/2 sum_j (q_j |v_j|^2 + beta_j b_j^2),     s_ij = u_i . v_j + b_j
-
-    by turns in V and in U, each half by conjugate gradients: least squares, so the objective never rises. It is the
-    rival of Figure 1 of Park et al. (2015) that sees the ratings themselves.
-
-    With ratings, the sum is over all pairs of a user's items, those rated the same too (a difference of 0). It equals
-    n_i times the sum of squares of r_ij - s_ij about their mean over the user's n_i items, so that no pair is ever
-    written down. A user whose ratings are all the same is left out. With pairs of ratings that were written down
-    (``Comparisons.split``, ``keep="largest-gap"``), the sum is over exactly those.
-
-    The ridges are q_j = reg (n_j / n)^item_power, where n_j counts the users who compared item j, and beta_j of the
-    same shape; all pairs of a user with N of different ratings have the weight w_i = N^-balance.
+    The fit is matrix completion by least squares on differences of a user's ratings. It is the baseline of Figure 1 of
+    Park et al. (2015) that sees the ratings themselves. Use :class:`AltSVM` to learn from who won alone.
 
     Parameters
     ----------
@@ -110,12 +97,43 @@ class Differences(Certified, FactorEstimator):
 
     Attributes
     ----------
-    user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorEstimator` and :class:`Estimator`.
+    users_, items_ : array of id
+        Ids of the users and items.
+    user_factors_ : array of shape (n_users, rank)
+        Vectors of the users.
+    item_factors_ : array of shape (n_items, rank)
+        Vectors of the items.
+    item_bias_ : array of shape (n_items,)
+        Worth of each item to all users.
     reg_, bias_reg_ : float
+        Regularisation used, of the vectors and of the biases.
     history_ : list of dict
-        One record per round: round, seconds since the beginning, objective, gap.
-    converged_, interrupted_ : bool
+        One record for each round: round, seconds, objective, gap.
+    converged_ : bool
+        Whether the last gap was within ``tol``.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    AltSVM : Learn from who won.
+    Comparisons.from_ratings : Read ratings.
+
+    Notes
+    -----
+    The fit minimises over user vectors, item vectors and item biases
+
+    .. math::
+
+        \sum_i w_i \sum_{(j,k)} \left((r_{ij} - r_{ik}) - (s_{ij} - s_{ik})\right)^2
+        + \tfrac12 \sum_i \text{reg}\, \|u_i\|^2 + \tfrac12 \sum_j \left(q_j \|v_j\|^2 + \beta_j b_j^2\right),
+        \quad s_{ij} = u_i \cdot v_j + b_j,
+
+    by alternating conjugate gradients, so the objective never rises. With ratings, the sum is over all pairs of a
+    user's items, equal ratings included, and no pair is written down. A user whose ratings are all equal is left out.
+    Pairs that were written down, by :meth:`Comparisons.split` or "largest-gap", are used as they are. The ridge of item
+    j is :math:`q_j = \text{reg}\, (n_j / n)^{\mathrm{item\_power}}`, where :math:`n_j` users compared the item. The
+    pairs of a user with N pairs of different ratings have weight :math:`N^{-\text{balance}}`.
 
     References
     ----------

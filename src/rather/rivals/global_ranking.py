@@ -88,16 +88,13 @@ class GlobalParams(Params):
 
 
 class Global(FoldInModel):
-    """One score per item, the same for everybody.
+    r"""Learn one ranking for all users, from comparisons.
 
-    Minimises, over item scores b_j,
+    Every item gets one score. For votes this is the Bradley-Terry model, with a prior variance that the data choose.
+    New users get the same ranking.
 
-        sum_t w_t L(b_j - b_k) + 1/2 sum_j q_j b_j^2
-
-    over all comparisons t = "user i would rather have j than k", whoever made them: the global ranking that Table 2 of
-    Park et al. (2015) compares with, which is their Equation (3) with rank 1 and every u_i fixed to 1. With the
-    logistic loss it is the penalised maximum-likelihood estimate of the Bradley-Terry model. A newcomer gets the same
-    ranking as everybody.
+    Use it where all users should see one leaderboard, and as the baseline that a personal ranking must beat. Use
+    :class:`AltSVM` for personal rankings.
 
     Parameters
     ----------
@@ -138,15 +135,37 @@ class Global(FoldInModel):
 
     Attributes
     ----------
+    users_, items_ : array of id
+        Ids of the users and items.
     item_bias_ : array of shape (n_items,)
-        The scores.
-    users_, items_
-        See :class:`Estimator`.
+        Scores of the items.
     reg_ : float
+        Regularisation used.
     loss_ : str
+        Loss used.
     history_ : list of dict
-        One record per step: round, seconds since the beginning, objective, gap.
-    converged_, interrupted_ : bool
+        One record for each step: round, seconds, objective, gap.
+    converged_ : bool
+        Whether the last gap was within ``tol``.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    AltSVM : Learn a personal ranking for every user.
+    plot.leaderboard : Draw the ranking with its ranges of places.
+
+    Notes
+    -----
+    The fit minimises over item scores
+
+    .. math:: \sum_t w_t L(b_j - b_k) + \tfrac12 \sum_j q_j b_j^2
+
+    over all comparisons t of item j, preferred to item k, whoever made them. The ridge of an item is
+
+    .. math:: q_j = \text{reg}\, (n_j / n)^{\mathrm{item\_power}} ,
+
+    where :math:`n_j` users compared the item. Table 2 of Park et al. (2015) compares with this ranking.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""ItemMean: what people gave an item on average, drawn towards the mean of all ratings where few gave any."""
+"""ItemMean: the mean rating of every item, shrunk towards the mean of all ratings."""
 
 from __future__ import annotations
 
@@ -27,12 +27,10 @@ class ItemMeanParams(Params):
 
 
 class ItemMean(FactorEstimator):
-    """One score per item, the same for everybody: its mean rating, with a few more ratings of the overall mean.
+    r"""Rank items by their mean rating, shrunk towards the mean of all ratings.
 
-        b_j = (sum of j's ratings + shrink m) / (n_j + shrink),    m the mean of all ratings
-
-    The simplest thing to do with ratings, and with few of them hard to beat: pairs of one person's items alone know
-    nothing of who gives high marks to what others never rate.
+    All users get the same ranking. It is the simplest baseline for ratings, and hard to beat with few of them. Use
+    :class:`AltSVM` for personal rankings.
 
     Parameters
     ----------
@@ -45,10 +43,24 @@ class ItemMean(FactorEstimator):
 
     Attributes
     ----------
+    users_, items_ : array of id
+        Ids of the users and items.
     item_bias_ : array of shape (n_items,)
-        The scores, less the overall mean.
-    users_, items_
-        See :class:`Estimator`.
+        Scores of the items, minus the mean of all ratings.
+
+    See Also
+    --------
+    AltSVM : Learn a personal ranking for every user.
+    Global : Learn one ranking from comparisons of a user's own items.
+
+    Notes
+    -----
+    With m the mean of all ratings and :math:`n_j` ratings of item j,
+
+    .. math:: b_j = \frac{\sum_i r_{ij} + \text{shrink}\, m}{n_j + \text{shrink}} .
+
+    Pairs of one user's ratings lack one kind of information that means have: high ratings of items that other users
+    never rate.
 
     Examples
     --------

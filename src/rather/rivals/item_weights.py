@@ -22,15 +22,14 @@ Weights = Any  # (n_items, n_items) of float32: an array, or a sparse matrix of 
 
 
 class ItemWeights(ClickModel):
-    """Personal scores s_ij = sum of w_kj over the items k that user i clicked.
+    """Score items by the weights between them and a user's clicks.
 
-    A kind says in ``_between`` what the weights are. Who clicked nothing is ranked like everyone: by the mean of all
-    users' scores.
+    Users without clicks get the mean of all users' scores. A subclass computes the weights in ``_between``.
 
     Attributes
     ----------
     item_weights_ : array or sparse matrix of shape (n_items, n_items)
-        Row k is what a click on item k adds to the scores; its diagonal is 0.
+        Weights, with a zero diagonal. A row says what a click on one item adds to the scores of all items.
     """
 
     W_: Weights
@@ -47,9 +46,28 @@ class ItemWeights(ClickModel):
         return True
 
     def set_weights(self, comparisons: Comparisons, item_weights: Any) -> Any:
-        """Take these weights between the items of comparisons, in the order of their ids: what a ``fit`` ends in.
+        """Set the weights instead of fitting, and return the fitted model.
 
-        Returns the model, which is then fitted.
+        Parameters
+        ----------
+        comparisons : Comparisons
+            Clicks that define the users and items. Weights are in the order of the items' ids.
+        item_weights : array or sparse matrix of shape (n_items, n_items)
+            The weights.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+
+        Raises
+        ------
+        InputError
+            If the shape does not fit, or a weight is not finite.
+
+        See Also
+        --------
+        Estimator.fit : Learn the weights from clicks.
         """
         require_clicks(comparisons, type(self).__name__)
         n, sparse = comparisons.n_items, scipy.sparse.issparse(item_weights)
@@ -71,6 +89,7 @@ class ItemWeights(ClickModel):
 
     @property
     def item_weights_(self) -> Weights:
+        """Weights between items."""
         W = self._frozen().W_
         return W.copy() if scipy.sparse.issparse(W) else read_only(W)
 
@@ -90,7 +109,17 @@ class ItemWeights(ClickModel):
 
     @of_one_moment
     def average_scores(self) -> FloatArray:
-        """The mean of all users' scores."""
+        """Return the scores of the ranking shared by all users: the mean of their scores.
+
+        Returns
+        -------
+        array of shape (n_items,)
+            One score for each item, in the order of ``items_``.
+
+        See Also
+        --------
+        Estimator.rank : Rank all items, by default with these scores.
+        """
         self._require_fit()
         return self._mean.copy()
 

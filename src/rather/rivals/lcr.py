@@ -80,26 +80,10 @@ class LCRParams(Params):
 
 
 class LCR(Estimator):
-    """Local collaborative ranking: the matrix of scores is of low rank near each of a few anchor points.
+    r"""Learn personal rankings by several local low-rank models, for ratings.
 
-    An anchor t is a (user, item) drawn from the ratings. Each has a low-rank model of its own,
-    g_t(i, j) = u_i^t . v_j^t + b_j^t, and a score is their average, weighted by how near i and j are to the anchor's:
-
-        s_ij = sum_t w_t(i) w_t(j) g_t(i, j) / sum_t w_t(i) w_t(j),     w_t(i) = max(0, 1 - (d(i, i_t) / bandwidth)^2)
-
-    where the distance of users is d(i, i') = 2/pi arccos(cosine of their vectors in a base model), that of items the
-    same. Minimises the pairwise ranking loss of all local models jointly,
-
-        sum_i N_i^-1/2 sum_(j,k): r_ij > r_ik  L(s_ij - s_ik, r_ij - r_ik)  +  ridges of all u_i^t, v_j^t and b_j^t
-
-    which is the paper's global risk for ranking, each user's N_i pairs weighted by one factor. (Pairs that were written
-    down, by ``Comparisons.split`` for instance, are used as they are.)
-
-    Different from the paper's program: it uses plain gradient steps from a random start with a step size to be tuned;
-    this uses L-BFGS on all factors at once, from the base model, so that the objective never rises. The base model
-    is not a factorisation of the ratings but the minimiser of the same loss with one model for everybody (an
-    incomplete SVD of the ratings, up to an offset per user, for "squared_difference"). Local models have a bias. Where
-    no anchor is near a user and an item, the score is the base model's; the paper leaves that open.
+    This is local collaborative ranking (Lee et al., 2014). Each local model belongs to an anchor, a random user and
+    item, and counts for users and items near it. It is a baseline: use :class:`AltSVM`.
 
     Parameters
     ----------
@@ -138,13 +122,43 @@ class LCR(Estimator):
 
     Attributes
     ----------
-    users_, items_
-        See :class:`Estimator`.
+    users_, items_ : array of id
+        Ids of the users and items.
     anchors_ : list of (user, item)
+        The anchors of the local models.
     reg_ : float
+        Regularisation used.
     history_ : list of dict
-        One record per step: round, seconds since the beginning, objective, gap.
-    converged_, interrupted_ : bool
+        One record for each step: round, seconds, objective, gap.
+    converged_ : bool
+        Whether the last gap was within ``tol``.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    AltSVM : Learn a personal ranking for every user from comparisons.
+
+    Notes
+    -----
+    A score is the mean of the local models :math:`g_t(i, j) = u_i^t \cdot v_j^t + b_j^t`, weighted by their nearness,
+
+    .. math::
+
+        s_{ij} = \frac{\sum_t w_t(i) w_t(j) g_t(i, j)}{\sum_t w_t(i) w_t(j)},
+        \quad w_t(i) = \max(0, 1 - (d(i, i_t) / \text{bandwidth})^2),
+
+    where the distance of two users is :math:`2 / \pi` times the angle between their vectors in a base model, and that
+    of two items likewise. All local models are fitted jointly, by minimising
+
+    .. math:: \sum_i N_i^{-1/2} \sum_{(j,k):\, r_{ij} > r_{ik}} L(s_{ij} - s_{ik}, r_{ij} - r_{ik})
+
+    plus ridges. Pairs that were written down, by :meth:`Comparisons.split` for instance, are used as they are.
+
+    The authors' program takes gradient steps from a random start. This class uses L-BFGS from the base model, so the
+    objective never rises. The base model minimises the same loss with one model for all users; the authors factorise
+    the ratings. Local models have a bias. The score is the base model's where no anchor is near; the paper leaves that
+    open.
 
     References
     ----------
@@ -211,12 +225,32 @@ class LCR(Estimator):
 
     @property
     def anchors_(self) -> list[tuple[Any, Any]]:
+        """The users and items of the anchors."""
         now = self._frozen()
         return [(now.users_[i], now.items_[j]) for i, j in now._anchors]
 
     # -- what a model says --------------------------------------------------------------------------------------
 
     def score_codes(self, u: Codes, j: Codes) -> FloatArray:
+        """Return scores of pairs of codes.
+
+        Parameters
+        ----------
+        u : array of int
+            Codes of users.
+        j : array of int
+            Codes of items, as many as users.
+
+        Returns
+        -------
+        array of float
+            One score for each pair.
+
+        See Also
+        --------
+        Estimator.score : Return scores of pairs of ids.
+        """
+
         def products(A: FloatArray, B: FloatArray) -> FloatArray:
             out = np.empty(len(u), np.float32)
             core.score_pairs(A, u, B, j, out, threads(self.n_threads))
@@ -229,7 +263,17 @@ class LCR(Estimator):
         return scores
 
     def average_scores(self) -> FloatArray:
-        """The biases of the base model."""
+        """Return the scores of the ranking shared by all users: the base model's biases.
+
+        Returns
+        -------
+        array of shape (n_items,)
+            One score for each item, in the order of ``items_``.
+
+        See Also
+        --------
+        Estimator.rank : Rank all items, by default with these scores.
+        """
         now = self._frozen()
         now._require_fit()
         return now._base[1][:, now.rank_].copy()

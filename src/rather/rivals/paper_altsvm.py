@@ -82,15 +82,13 @@ class PaperAltSVMParams(Params):
 
 
 class PaperAltSVM(LowRank):
-    """The algorithm that Park et al. (2015) published: alternating SVMs by stochastic dual coordinate descent.
+    r"""Learn personal rankings by the published algorithm of Park et al. (2015).
 
-    Minimises, over user vectors u_i and item vectors v_j,
+    The algorithm alternates support vector machines, solved by stochastic dual coordinate descent, from the random
+    start of the authors' program. It has no bias and no weights. A tie is half a vote each way; sides and covariates
+    are not used.
 
-        sum_t L(s_ij - s_ik) + reg / 2 (sum_i |u_i|^2 + sum_j |v_j|^2),          s_ij = u_i . v_j
-
-    over all comparisons t = "user i would rather have j than k", by turns in V and in U, from the random start of the
-    authors' program. There is no bias and no weighting, a tie is half a vote each way, and sides and covariates are not
-    used. :class:`AltSVM` ranks better; this class is for comparisons with the paper.
+    Use it to compare with the paper. :class:`AltSVM` ranks better.
 
     Parameters
     ----------
@@ -131,15 +129,39 @@ class PaperAltSVM(LowRank):
 
     Attributes
     ----------
-    user_factors_, item_factors_, users_, items_
-        See :class:`FactorEstimator` and :class:`Estimator`.
+    users_, items_ : array of id
+        Ids of the users and items.
+    user_factors_ : array of shape (n_users, rank)
+        Vectors of the users.
+    item_factors_ : array of shape (n_items, rank)
+        Vectors of the items.
     reg_ : float
+        Regularisation used.
     history_ : list of dict
-        One record per round: round, seconds since the beginning, objective, gap; for sdca also the duality gaps
-        ``item_gap`` and ``user_gap`` of the two halves.
+        One record for each round: round, seconds, objective, gap. For "sdca" also item_gap and user_gap, the duality
+        gaps of the two halves.
     cv_results_ : list of dict
-        All that was tried where ``reg`` was chosen, as in :class:`AltSVM`.
-    converged_, interrupted_ : bool
+        One record for each setting tried on held-out answers, as in :class:`AltSVM`.
+    converged_ : bool
+        Whether the last gap was within ``tol``.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    AltSVM : The method that this library recommends.
+    Convex.plain : The paper's convex program.
+
+    Notes
+    -----
+    The fit minimises over user vectors and item vectors
+
+    .. math::
+
+        \sum_t L(s_{ij} - s_{ik}) + \tfrac{\text{reg}}{2} \left(\sum_i \|u_i\|^2 + \sum_j \|v_j\|^2\right),
+        \quad s_{ij} = u_i \cdot v_j,
+
+    where the sum is over all comparisons t, in which user i prefers item j to item k.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Popularity: how many people clicked an item."""
+"""Popularity: the number of users who clicked an item."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ class PopularityParams(Params):
 
 
 class Popularity(FactorEstimator):
-    """One score per item, the same for everybody: b_j = log(1 + n_j), n_j the number of people who clicked it.
+    r"""Rank items by the number of users who clicked them.
 
-    (A logarithm, because the odds that a click is on j rather than on k are n_j to n_k.) What any method that knows
-    people apart has to beat.
+    All users get the same ranking. It is the baseline that a personal ranking must beat.
 
     Parameters
     ----------
@@ -35,10 +34,19 @@ class Popularity(FactorEstimator):
 
     Attributes
     ----------
+    users_, items_ : array of id
+        Ids of the users and items.
     item_bias_ : array of shape (n_items,)
-        The scores.
-    users_, items_
-        See :class:`Estimator`.
+        Scores of the items.
+
+    See Also
+    --------
+    ClickRanker : Learn a personal ranking for every user from clicks.
+
+    Notes
+    -----
+    The score of an item that n users clicked is :math:`\log(1 + n)`. The odds that a click is on one item rather than
+    on another are then about the ratio of their clicks.
 
     Examples
     --------

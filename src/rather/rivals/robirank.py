@@ -49,21 +49,9 @@ class RobiRankParams(Params):
 
 
 class RobiRank(Stochastic):
-    """Personal rankings from clicks, by stochastic gradient steps on a robust bound of the rank of each click.
+    r"""Learn personal rankings from clicks, by a robust bound on their places.
 
-    Minimises, over user vectors u_i and item vectors v_j, the objective of latent collaborative retrieval (Section 5 of
-    the paper) with a ridge,
-
-        1/n sum_e log2(1 + T_e) + reg/2 (|u_i|^2 + |v_j|^2),   T_e = sum_{k != j} log2(1 + e^(s_ik - s_ij))
-
-    over the n clicks e of user i on item j, with s_ij = u_i . v_j (in the paper 2 takes the place of e, which only
-    scales s). T_e bounds the number of items ranked above j, and the logarithm grows so slowly that a click far down
-    the list is given up rather than paid for by all others.
-
-    By log t <= xi t - log xi - 1 the outer logarithm is linear in T_e once xi_e = 1 / (1 + T_e) is set; then the inner
-    sum is sampled, one item k a click. Where the paper sets all xi between passes and draws k uniformly, here a user's
-    scores are computed when their turn comes: xi is fresh and k is drawn in proportion to its part in the gradient,
-    without which the steps of well-placed clicks are thousands of times too long once in thousands of times.
+    This is RobiRank (Yun et al., 2014) with a ridge. It is a baseline: use :class:`ClickRanker`.
 
     Parameters
     ----------
@@ -94,13 +82,38 @@ class RobiRank(Stochastic):
 
     Attributes
     ----------
-    user_factors_, item_factors_, users_, items_
-        See :class:`FactorEstimator` and :class:`Estimator`.
+    users_, items_ : array of id
+        Ids of the users and items.
+    user_factors_ : array of shape (n_users, rank)
+        Vectors of the users.
+    item_factors_ : array of shape (n_items, rank)
+        Vectors of the items.
     history_ : list of dict
-        One record per round: round, seconds since the beginning, objective (each click's part when it is its turn), and
-        gap, its relative change.
+        One record for each round: round, seconds, objective (each click's part at its turn) and gap, its relative
+        change.
     interrupted_ : bool
-        Whether Ctrl-C ended the fit early.
+        Whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    ClickRanker : Learn a personal ranking for every user from clicks.
+
+    Notes
+    -----
+    The fit minimises over user vectors and item vectors
+
+    .. math::
+
+        \frac1n \sum_e \log_2(1 + T_e) + \tfrac{\text{reg}}{2} (\|u_i\|^2 + \|v_j\|^2),
+        \quad T_e = \sum_{k \ne j} \log_2(1 + e^{s_{ik} - s_{ij}}), \quad s_{ij} = u_i \cdot v_j,
+
+    over the n clicks e of user i on item j. T bounds the number of items ranked above the click. The outer logarithm
+    grows so slowly that a click far down the list is given up.
+
+    The outer logarithm is linear in T once :math:`\xi_e = 1 / (1 + T_e)` is set, and the inner sum is sampled with one
+    item k for each click. The paper sets all :math:`\xi_e` between passes and draws k uniformly. Here a user's scores
+    are computed at the user's turn, so :math:`\xi_e` is up to date, and k is drawn in proportion to its part of the
+    gradient. Uniform draws would make rare steps thousands of times too long.
 
     References
     ----------

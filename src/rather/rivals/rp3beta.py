@@ -28,17 +28,10 @@ class RP3betaParams(Params):
 
 
 class RP3beta(ItemWeights):
-    """Personal rankings from clicks, by random walks of three steps: an item, a user who clicked it, another item.
+    r"""Learn personal rankings from clicks, by random walks of three steps.
 
-    A click on item k adds to the score of item j
-
-        w_kj = sum_i (1 / n_k)^alpha (1 / n_i)^alpha / n_j^beta     over the users i who clicked both,
-
-    n the clicks of an item or a user, for those ``neighbours`` items k that add most to j; then a click's weights are
-    divided by their sum. With alpha = 1 and beta = 0 these are the probabilities of the walk; beta takes from popular
-    items what they owe to being popular.
-
-    Memory grows with the neighbours alone.
+    A walk goes from a clicked item to a user who clicked it, and on to another item of that user (Paudel et al., 2017).
+    It is a strong baseline that needs little memory: use :class:`ClickRanker` where memory allows.
 
     Parameters
     ----------
@@ -55,9 +48,25 @@ class RP3beta(ItemWeights):
 
     Attributes
     ----------
+    users_, items_ : array of id
+        Ids of the users and items.
     item_weights_ : sparse matrix of shape (n_items, n_items)
-    users_, items_
-        See :class:`Estimator`.
+        Weights. A row says what a click on one item adds to the scores of all items.
+
+    See Also
+    --------
+    ClickRanker : Learn a personal ranking for every user from clicks.
+    EASE : Learn item-item weights by regression.
+
+    Notes
+    -----
+    A click on item k adds to the score of item j
+
+    .. math:: w_{kj} = \sum_i \frac{1}{n_k^\alpha} \frac{1}{n_i^\alpha} \frac{1}{n_j^\beta}
+
+    over the users i who clicked both, where n counts the clicks of an item or a user. Only the ``neighbours`` items k
+    that add most to j are kept, and a click's weights are divided by their sum. With alpha 1 and beta 0 the weights are
+    the probabilities of the walk; beta lowers popular items.
 
     References
     ----------

@@ -67,21 +67,9 @@ class SGDParams(Params):
 
 
 class SGD(Stochastic, Certified, FoldInModel):
-    """Low-rank personal rankings from comparisons, by stochastic gradient descent.
+    r"""Learn personal rankings by plain stochastic gradient descent.
 
-    Minimises the paper's objective (3) over user vectors u_i and item vectors v_j,
-
-        sum_t w_t L(u_i . (v_j - v_k)) + reg/2 (sum_i |u_i|^2 + sum_j |v_j|^2)
-
-    over all comparisons t = "user i would rather have j than k", by drawing comparisons uniformly with replacement. A
-    step with slope g = w_t L'(u_i . (v_j - v_k)) is
-
-        u_i <- u_i - eta (g (v_j - v_k) + reg/n_i u_i)      v_j <- v_j - eta (g u_i + reg/n_j v_j)
-        v_k <- v_k - eta (-g u_i + reg/n_k v_k)             eta = step / (1 + decay t)
-
-    where n counts the comparisons a user or an item takes part in, so that the shares of the ridge add up to it, and
-    t the passes over the comparisons. The ridge's share is taken at the end of the step, which keeps it stable where n
-    is small. The paper's third line, which updates v_j, is a slip.
+    The objective is that of Park et al. (2015), without biases. It is a baseline: use :class:`AltSVM`, which converges.
 
     Parameters
     ----------
@@ -117,13 +105,46 @@ class SGD(Stochastic, Certified, FoldInModel):
 
     Attributes
     ----------
-    user_factors_, item_factors_, users_, items_
-        See :class:`FactorEstimator` and :class:`Estimator`.
+    users_, items_ : array of id
+        Ids of the users and items.
+    user_factors_ : array of shape (n_users, rank)
+        Vectors of the users.
+    item_factors_ : array of shape (n_items, rank)
+        Vectors of the items.
     reg_ : float
+        Regularisation used.
     history_ : list of dict
-        One record per round: round, seconds since the beginning, objective, and gap, its relative change.
-    converged_, interrupted_ : bool
-        Whether the last gap was within ``tol``; whether Ctrl-C ended the fit early.
+        One record for each round: round, seconds, objective and gap, its relative change.
+    converged_ : bool
+        Whether the last gap was within ``tol``.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    AltSVM : Learn a personal ranking for every user from comparisons.
+    PaperAltSVM : Minimise the same objective by the paper's algorithm.
+
+    Notes
+    -----
+    The fit minimises over user vectors and item vectors
+
+    .. math::
+
+        \sum_t w_t L(u_i \cdot (v_j - v_k)) + \tfrac{\text{reg}}{2} \left(\sum_i \|u_i\|^2 + \sum_j \|v_j\|^2\right) .
+
+    Comparisons t are drawn uniformly with replacement. With the slope :math:`g = w_t L'(u_i \cdot (v_j - v_k))`, a step
+    is
+
+    .. math::
+
+        u_i &\leftarrow u_i - \eta \left(g (v_j - v_k) + \tfrac{\text{reg}}{n_i} u_i\right) \\
+        v_j &\leftarrow v_j - \eta \left(g u_i + \tfrac{\text{reg}}{n_j} v_j\right) \\
+        v_k &\leftarrow v_k - \eta \left(-g u_i + \tfrac{\text{reg}}{n_k} v_k\right),
+
+    where n counts the comparisons of a user or an item, and :math:`\eta = \text{step} / (1 + \text{decay}\, t)` after t
+    passes. The paper's third line updates the wrong vector. The ridge's share is taken at the end of a step, which is
+    stable for small n.
 
     References
     ----------

@@ -19,10 +19,10 @@ UPDATES_A_ROW = 50  # a round moves the row of a user or an item about this ofte
 
 
 class Stochastic(FactorEstimator):
-    """A factor model fitted by rounds of random steps of length step / (1 + decay t), t the rounds done.
+    """Fit a factor model by rounds of random steps that get shorter.
 
-    A kind says in ``_begin`` what the factors start from and what one round does to them. With several threads the
-    steps race without locks, and the result varies from run to run; with ``n_threads=1`` the seed decides it.
+    With several threads the steps race without locks, and results vary from run to run. With ``n_threads=1`` the seed
+    determines the result. A subclass defines the start and a round in ``_begin``.
     """
 
     reg: Any
