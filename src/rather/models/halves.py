@@ -25,6 +25,7 @@ from ..solving.mixed import Answering, answering, plainly
 from ..solving.newton import Newton
 from ..solving.problem import Problem
 from ..solving.reg import reg_scales
+from ..solving.rounds import Stop, solve
 
 ROUNDS, TOL = 40, 3e-4
 FEWEST = 20  # people in a half
@@ -80,9 +81,6 @@ def _fits(model: Any, source: Source, parts: list[Source], n_threads: int) -> li
         problem = model._problem(part, model._scales(part)[0], None, model.rank_, *factors)
         model._sways(problem, part)
         start.from_items(problem, model.V_, model.seed)
-        solver = Newton(problem, model.seed)
-        for _ in range(ROUNDS):
-            if solver.round()["gap"] <= TOL:
-                break
+        solve(Newton(problem, model.seed), Stop(TOL, ROUNDS))
         made.append(problem)
     return made

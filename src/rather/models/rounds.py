@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import time
 import warnings
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
-from ..errors import InputError
+from ..solving.rounds import SMALLER, Record, Stop, rounds
 from .progress import Progress
-
-Record = dict[str, float]
-SMALLER = (
-    "weights, ratings or reg are too extreme for single precision; try a larger reg, or weights and ratings closer to 1"
-)
 
 
 def run_rounds(
@@ -45,17 +39,13 @@ def run_rounds(
         warnings.warn(text, stacklevel=5)
     work.history_, work.interrupted_ = list(history), False
     work.converged_ = bool(history) and history[-1]["gap"] <= tol
-    elapsed = history[-1]["seconds"] if history else 0.0
     before = work._model.__dict__
     with Progress(work.verbose, title or type(work).__name__, work.max_iter) as progress:
         try:
             if work.history_:
                 work._publish()
-            while len(work.history_) < work.max_iter and not work.converged_:
-                record = {"round": len(work.history_) + 1, **one_round()}
-                record["seconds"] = elapsed + time.perf_counter() - began
-                if not math.isfinite(record["objective"]):
-                    raise InputError(f"the objective became {record['objective']} in round {record['round']}: {advice}")
+            stop = Stop(tol, work.max_iter)
+            for record in rounds(SimpleNamespace(round=one_round), stop, history, began, advice):
                 work.history_ = [*work.history_, record]
                 work.converged_ = record["gap"] <= tol
                 if keep is not None:

@@ -26,6 +26,7 @@ from ..solving import start
 from ..solving.described import Known, alone_weight
 from ..solving.newton import Newton
 from ..solving.problem import Problem
+from ..solving.rounds import Stop, solve
 from .features import LARGEST, known_of
 from .tuning import RANK, part_of
 
@@ -179,10 +180,7 @@ class _Trial:
             problem.U[:], problem.V[:] = begin.U, begin.V
             problem.set_effects(begin.g)
             start.grow(problem, model.seed)
-        solver = Newton(problem, model.seed)
-        for _ in range(FIRST_ROUNDS if begin is None else ROUNDS):
-            if solver.round()["gap"] <= TOL:
-                break
+        solve(Newton(problem, model.seed), Stop(TOL, FIRST_ROUNDS if begin is None else ROUNDS))
         return Fit(problem.U, problem.V, problem.g, problem.rank, problem.n_threads)
 
     def losses(self, side: int, fit: Fit, strengths: Strengths) -> tuple[Any, float]:

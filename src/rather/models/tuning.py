@@ -30,6 +30,7 @@ from ..solving import start
 from ..solving.effects import swayed
 from ..solving.newton import Newton
 from ..solving.problem import Problem
+from ..solving.rounds import Stop, solve
 from ..solving.spectrum import Singular, decompose, holding
 from .calibration import Aside, Calibration, Learned, calibrated, fit_slope, log_loss, put_aside, weights, worth
 from .lowrank import LowRank
@@ -130,10 +131,7 @@ class _Trial:
             made.U[:], made.V[:] = begin.U, begin.V
             made.set_effects(begin.g)
             start.grow(made, self.seed)  # columns that a stiffer ridge had kept at zero
-        solver = Newton(made, self.seed)
-        for _ in range(FIRST_ROUNDS if begin is None else ROUNDS):
-            if solver.round()["gap"] <= TOL:
-                break
+        solve(Newton(made, self.seed), Stop(TOL, FIRST_ROUNDS if begin is None else ROUNDS))
         return made
 
     def margins(self, fit: Problem, pairs: Pairs | None = None) -> Any:

@@ -19,6 +19,7 @@ from ..native import GAP_LOSSES, FloatArray, core, factor, threads
 from ..solving.lbfgs import LBFGS
 from ..solving.newton import Newton
 from ..solving.problem import Problem
+from ..solving.rounds import EVERY_ROUND, Stop, solve
 from .gaps import gap_problem, require_gaps
 
 BASE_ROUNDS = 8
@@ -141,9 +142,7 @@ class LCR(Estimator):
             comparisons.source, rank=int(self._rank), loss=self.loss, reg=self.reg, item_power=0.5, balance=0.5,
             n_threads=n_threads, seed=self.seed,
         )  # fmt: skip
-        solver = Newton(base, self.seed)
-        for _ in range(BASE_ROUNDS):
-            solver.round()
+        solve(Newton(base, self.seed), Stop(EVERY_ROUND, BASE_ROUNDS))
         self.reg_, self.rank_ = base.reg, base.rank
         self._set_data(comparisons)
         self._base = base.U, base.V
