@@ -246,7 +246,7 @@ def test_scores_of_votes_are_log_odds():
     gap = model.item_bias_[9] - model.item_bias_[0]
     assert model.probability("everyone", 9, 0)[0] == pytest.approx(expit(gap), abs=1e-6)
     assert model.slope_ == 1 and Global(reg=300.0).fit(votes).calibrate().slope_ > 2
-    assert model._slope.found.log_loss < np.log(2)
+    assert model.fitted.slope.found.log_loss < np.log(2)
 
 
 @pytest.mark.parametrize("users", [None, 40])

@@ -57,7 +57,7 @@ class Newcomer:
         ``exclude`` are items to leave out (a list or a table of items), or "seen": those clicked. ``by`` is as in
         :meth:`Estimator.recommend`.
         """
-        names = self.model.names_
+        names = self.model.fitted.names
         gone = for_one_person(exclude, names)
         made: Table = self.model.recommend([self._id], k=k, exclude=gone, items=items, by=by)
         columns = {name: column for name, column in made.columns.items() if name != names.get("user", "user")}

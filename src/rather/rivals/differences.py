@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..data.comparisons import Comparisons
 from ..models.certified import Certified
-from ..models.factors import FactorEstimator
+from ..models.fitted import Fit, FittedModel, in_rounds
 from ..models.parameters import check_fit_params, check_rank, check_shape
-from ..models.rounds import run_rounds
+from ..models.posed import Posed
+from ..models.scorers import Factors
 from ..native import threads
 from ..solving.newton import Newton
+from ..solving.rounds import Stop
 from .gaps import gap_problem, require_gaps
 
 
-class Differences(Certified, FactorEstimator):
+class Differences(Certified):
     """Matrix completion from the numerical differences of the ratings of pairs.
 
     Minimises, over user vectors u_i, item vectors v_j and item biases b_j,
@@ -96,19 +99,23 @@ class Differences(Certified, FactorEstimator):
     ) -> None:
         self._store_params(locals())
 
-    def _fit(self, comparisons: Comparisons) -> bool:
+    def _fit(self, data: Comparisons) -> Fit:
         check_rank(self._rank)
         check_shape(self.item_power, self.balance)
         check_fit_params(self)
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
-        require_gaps(comparisons.source, "Differences")
+        require_gaps(data.source, "Differences")
         problem = gap_problem(
-            comparisons.source, rank=int(self._rank), loss="squared_difference", reg=self.reg,
+            data.source, rank=int(self._rank), loss="squared_difference", reg=self.reg,
             item_power=self.item_power, balance=self.balance, n_threads=n_threads, seed=self.seed,
         )  # fmt: skip
-        self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
-        self._set_data(comparisons)
-        self._set_factors(problem.U, problem.V, problem.rank)
-        self._pose(comparisons.source, problem)
-        return run_rounds(self, Newton(problem, self.seed).round, began, tol=self.tol)
+        factors = Factors.packed(problem.U, problem.V, problem.rank)
+        posed = Posed.of(data.source, problem)
+        base = self._model_of(data, factors, reg=problem.reg, bias_reg=problem.bias_reg, posed=posed)
+
+        def assemble() -> FittedModel:
+            return replace(base, scorer=factors.copied(n_threads))
+
+        solver = Newton(problem, self.seed)
+        yield from in_rounds(solver, Stop(self.tol, self.max_iter), assemble, began=began)

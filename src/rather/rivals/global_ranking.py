@@ -13,13 +13,15 @@ from ..data.comparisons import Comparisons
 from ..data.rows import is_tied
 from ..errors import one_of
 from ..models.calibration import Calibration
+from ..models.fitted import Fit, FittedModel, in_rounds
 from ..models.newcomers import FoldInModel
 from ..models.parameters import allowed, check_fit_params, check_shape
-from ..models.rounds import run_rounds
+from ..models.scorers import Factors
 from ..native import LOSSES, factor, threads
 from ..solving.bradley_terry import MOST_STEPS, SETTLED, BradleyTerry
 from ..solving.problem import Problem
 from ..solving.reg import reg_scales
+from ..solving.rounds import Record, Stop
 from ..solving.scales import Scales, scales
 from ..solving.smoothing import Tightening
 
@@ -114,78 +116,52 @@ class Global(FoldInModel):
     ) -> None:
         self._store_params(locals())
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        votes = not comparisons.source.implied
-        self.loss_ = self._loss_for(comparisons)
-        one_of("loss", self.loss_, LOSSES)
+    def _fit(self, data: Comparisons) -> Fit:
+        votes, source = not data.source.implied, data.source
+        loss = self.loss or ("logistic" if votes else "squared_hinge")
+        one_of("loss", loss, LOSSES)
         power = self.item_power
         if power is None:
-            power = 0.0 if votes and self.loss_ == "logistic" else 0.5
+            power = 0.0 if votes and loss == "logistic" else 0.5
         check_shape(power, self.balance)
         check_fit_params(self)
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
-        store = comparisons.store
-        balance = comparisons.source.balance if self.balance is None else self.balance
-        scaled, self.user_rule_ = scales(store, user_power=0.0, item_power=power, balance=balance)
-        summed = _summed(comparisons, scaled) if votes and (self.reg is None or self.loss_ == "logistic") else None
+        store = data.store
+        balance = source.balance if self.balance is None else self.balance
+        scaled, rule = scales(store, user_power=0.0, item_power=power, balance=balance)
+        summed = _summed(data, scaled) if votes and (self.reg is None or loss == "logistic") else None
         if self.reg is not None:
-            self.reg_ = float(self.reg)
+            reg = float(self.reg)
         elif summed is not None:
             likeliest = summed.likeliest_ridge(scaled.item_ridge.astype(np.float64))
-            self.reg_ = allowed(RIDGES[self.loss_] * summed.unit * likeliest)
+            reg = allowed(RIDGES[loss] * summed.unit * likeliest)
         else:
-            _, scale = reg_scales(store, loss=self.loss_, scales=scaled, n_threads=n_threads)
-            self.reg_ = float(REG_FACTOR * scale)
-        self._set_data(comparisons)
-        if summed is not None and self.loss_ == "logistic":
-            self._set_factors(factor(store.n_users, 1), factor(store.n_items, 1), 0)
-            self.U_[:, 0] = 1.0
-            return run_rounds(self, self._newton(summed, scaled), began, tol=self.tol)
-        problem = Problem(store, rank=0, loss=self.loss_, bias=True, scales=scaled, n_threads=n_threads)
-        problem.set_reg(1.0, self.reg_)
-        problem.evaluate()
-        self._set_factors(problem.U, problem.V, 0)
-        tightening = Tightening(problem, self.tol)
+            _, scale = reg_scales(store, loss=loss, scales=scaled, n_threads=n_threads)
+            reg = float(REG_FACTOR * scale)
+        stop, stalled = Stop(self.tol, self.max_iter), None
+        solver: NewtonOnVotes | NewtonOnStore
+        if summed is not None and loss == "logistic":
+            ridge = reg / summed.unit * scaled.item_ridge.astype(np.float64)
+            solver = NewtonOnVotes(summed, ridge, store.n_users, self.tol)
+        else:
+            problem = Problem(store, rank=0, loss=loss, bias=True, scales=scaled, n_threads=n_threads)
+            problem.set_reg(1.0, reg)
+            problem.evaluate()
+            solver = NewtonOnStore(problem, self.tol)
+            stalled = solver.stalled
+        base = self._model_of(data, solver.factors, loss=loss, reg=reg, user_rule=rule)
 
-        def step() -> dict[str, float]:
-            tightening.before_round(problem)
-            gain = problem.item_step(cg_steps=50, cg_tol=0.01)
-            return tightening.after_round(problem, len(self.history_) + 1, gain)
+        def assemble() -> FittedModel:
+            return replace(base, scorer=solver.factors.copied(n_threads))
 
-        return run_rounds(self, step, began, tol=self.tol, stalled=lambda: self._stalled(tightening.steps))
-
-    def _loss_for(self, comparisons: Comparisons) -> str:
-        return self.loss or ("squared_hinge" if comparisons.source.implied else "logistic")
-
-    def _newton(self, summed: BradleyTerry, scaled: Scales) -> Callable[[], dict[str, float]]:
-        """Return a round of the logistic fit: one Newton step, and once ``tol`` is reached all that are left."""
-        ridge = self.reg_ / summed.unit * scaled.item_ridge.astype(np.float64)
-        summed.b[:] = 0.0  # so that a ridge gives the bits it gives where it was named
-
-        def step() -> dict[str, float]:
-            for _ in range(MOST_STEPS):
-                gain, moved, objective = summed.step(ridge)
-                gap = 0.0 if moved <= SETTLED or objective <= 0 else gain / objective
-                if gap == 0 or gap > self.tol:
-                    break
-            self.V_[:, 0] = summed.b
-            return {"objective": objective * summed.unit, "gap": gap}
-
-        return step
-
-    def _stalled(self, first: int) -> bool:
-        """Return whether single precision allows no more: in three rounds neither objective nor gap got smaller."""
-        last = self.history_[first:][-4:]
-        return len(last) == 4 and all(
-            min(record[name] for record in last[1:]) >= last[0][name] for name in ("objective", "gap")
-        )
+        yield from in_rounds(solver, stop, assemble, began=began, stalled=stalled)
 
     # -- how sure it is -----------------------------------------------------------------------------------------
 
     def _states_log_odds(self, comparisons: Comparisons) -> bool:
         """Return whether scores are log-odds: the evidence chose the ridge, and every answer is about one pair."""
-        given = (self._fitted_with.get(name) for name in ("reg", "item_power", "balance"))
+        given = (self.fitted.params.get(name) for name in ("reg", "item_power", "balance"))
         if comparisons.implied or self.loss_ != "logistic" or any(value is not None for value in given):
             return False
         pairs = comparisons.pairs()
@@ -201,6 +177,46 @@ class Global(FoldInModel):
         if not self._states_log_odds(comparisons):
             return None
         return float(comparisons.pairs().weights().sum() / comparisons.source.answers() / self.reg_)
+
+
+class NewtonOnVotes:
+    """The logistic fit: rounds of one Newton step, and once ``tol`` is reached all that are left."""
+
+    def __init__(self, summed: BradleyTerry, ridge: Any, n_users: int, tol: float) -> None:
+        self.summed, self.ridge, self.tol = summed, ridge, tol
+        summed.b[:] = 0.0  # so that a ridge gives the bits it gives where it was named
+        self.factors = Factors.packed(factor(n_users, 1), factor(len(summed.b), 1), 0)
+        self.factors.U[:, 0] = 1.0
+
+    def round(self) -> Record:
+        for _ in range(MOST_STEPS):
+            gain, moved, objective = self.summed.step(self.ridge)
+            gap = 0.0 if moved <= SETTLED or objective <= 0 else gain / objective
+            if gap == 0 or gap > self.tol:
+                break
+        self.factors.V[:, 0] = self.summed.b
+        return {"objective": objective * self.summed.unit, "gap": gap}
+
+
+class NewtonOnStore:
+    """The other fits: rounds of one Newton step on all items, in the core."""
+
+    def __init__(self, problem: Problem, tol: float) -> None:
+        self.problem, self.tightening, self.rounds_done = problem, Tightening(problem, tol), 0
+        self.factors = Factors.packed(problem.U, problem.V, 0)
+
+    def round(self) -> Record:
+        self.tightening.before_round(self.problem)
+        gain = self.problem.item_step(cg_steps=50, cg_tol=0.01)
+        self.rounds_done += 1
+        return self.tightening.after_round(self.problem, self.rounds_done, gain)
+
+    def stalled(self, history: list[Record]) -> bool:
+        """Return whether single precision allows no more: in three rounds neither objective nor gap got smaller."""
+        last = history[self.tightening.steps :][-4:]
+        return len(last) == 4 and all(
+            min(record[name] for record in last[1:]) >= last[0][name] for name in ("objective", "gap")
+        )
 
 
 def _summed(comparisons: Comparisons, scaled: Scales) -> BradleyTerry:

@@ -6,7 +6,8 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..errors import InputError, number
-from ..models.factors import LARGEST, FactorEstimator, with_bias
+from ..models.factors import FactorEstimator
+from ..models.scorers import LARGEST, Factors
 from ..native import threads
 
 
@@ -46,20 +47,17 @@ class ItemMean(FactorEstimator):
     def __init__(self, shrink: float = 5.0, n_threads: int | None = None, seed: int = 0) -> None:
         self._store_params(locals())
 
-    def _fit(self, comparisons: Comparisons) -> bool:
+    def scorer(self, data: Comparisons) -> Factors:
         number("shrink", self.shrink, at_least=0, at_most=1e15)
         number("seed", self.seed, at_least=0, at_most=2**63 - 1, integer=True)
         threads(self.n_threads)
-        ratings = comparisons.ratings
+        ratings = data.ratings
         if ratings is None:
             raise InputError("ItemMean is a mean of ratings, and these comparisons have none; use Global")
-        n = np.bincount(ratings.item, minlength=comparisons.n_items)
+        n = np.bincount(ratings.item, minlength=data.n_items)
         mean = ratings.rating.mean() if len(ratings.rating) else 0.0
-        above = np.bincount(ratings.item, ratings.rating - mean, comparisons.n_items)
+        above = np.bincount(ratings.item, ratings.rating - mean, data.n_items)
         bias = above / np.maximum(n + self.shrink, np.finfo(float).tiny)
         if not (np.abs(bias) < LARGEST).all():
             raise InputError(f"ratings as large as {np.abs(ratings.rating).max():g} have no mean in single precision")
-        self._set_data(comparisons)
-        users, items = (np.zeros((n, 0)) for n in (comparisons.n_users, comparisons.n_items))
-        self._set_factors(*with_bias(users, items, bias), 0)
-        return True
+        return Factors.of_items(bias, data.n_users)

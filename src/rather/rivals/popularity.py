@@ -7,7 +7,8 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..errors import number
 from ..models.clicked import require_clicks
-from ..models.factors import FactorEstimator, with_bias
+from ..models.factors import FactorEstimator
+from ..models.scorers import Factors
 from ..native import threads
 
 
@@ -43,12 +44,9 @@ class Popularity(FactorEstimator):
     def __init__(self, n_threads: int | None = None, seed: int = 0) -> None:
         self._store_params(locals())
 
-    def _fit(self, comparisons: Comparisons) -> bool:
+    def scorer(self, data: Comparisons) -> Factors:
         number("seed", self.seed, at_least=0, at_most=2**63 - 1, integer=True)
         threads(self.n_threads)
-        clicks = require_clicks(comparisons, "Popularity")
-        self._set_data(comparisons)
-        users, items = (np.zeros((n, 0)) for n in (comparisons.n_users, comparisons.n_items))
-        bias = np.log1p(np.bincount(clicks.item, minlength=comparisons.n_items))
-        self._set_factors(*with_bias(users, items, bias), 0)
-        return True
+        clicks = require_clicks(data, "Popularity")
+        bias = np.log1p(np.bincount(clicks.item, minlength=data.n_items))
+        return Factors.of_items(bias, data.n_users)

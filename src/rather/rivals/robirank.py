@@ -10,7 +10,7 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..models.clicked import require_clicks
 from ..native import core
-from .stochastic import Stochastic, click_rows
+from .stochastic import Steps, Stochastic, click_rows, ridge
 
 
 class RobiRank(Stochastic):
@@ -90,17 +90,17 @@ class RobiRank(Stochastic):
     ) -> None:
         self._store_params(locals())
 
-    def _begin(self, comparisons: Comparisons) -> Callable[[], float]:
-        clicks = require_clicks(comparisons, "RobiRank")
-        self._start(comparisons, bias=False)
+    def _begin(self, comparisons: Comparisons) -> Steps:
+        clicks, factors = require_clicks(comparisons, "RobiRank"), self._start(comparisons, bias=False)
         rows, n = click_rows(clicks, comparisons), len(clicks.user)
         users = np.bincount(clicks.user, minlength=comparisons.n_users) * (self.reg / n)
         items = np.bincount(clicks.item, minlength=comparisons.n_items) * (self.reg / n)
         p, q = (np.full(m, self.reg, np.float32) for m in (comparisons.n_users, comparisons.n_items))
         rng = np.random.default_rng(self.seed)
 
-        def make_round() -> float:
+        def descend(done: int) -> float:
             order = rng.permutation(comparisons.n_users).astype(np.int32)
-            return float(core.robirank_pass(rows, order, self._pass(p, q, n))) + self._ridge(users, items)
+            loss = float(core.robirank_pass(rows, order, self._pass(factors, p, q, n, done)))
+            return loss + ridge(factors, users, items)
 
-        return make_round
+        return Steps(factors, descend)

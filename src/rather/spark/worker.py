@@ -126,7 +126,8 @@ class Fit:
         self.model = AltSVM(**{**plan.params, "n_threads": n_threads})
         self.begun = plan.begun
         self.history: list[dict[str, float]] = list(self.begun.get("history", ()))
-        self.scaled, self.rule = self.model._scales(source)
+        self.spec = self.model._spec()
+        self.scaled, self.rule = self.spec.scales(source)
         self.V, self.parts = self._items()
         self.exposed = self._exposure()
         self.problem = self._problem()
@@ -147,7 +148,7 @@ class Fit:
 
     def _exposure(self) -> Exposure | None:
         if not self.history:
-            return self.model._exposure(self.source)
+            return self.spec.exposed(self.source)
         if self.parts is None:
             return None
         return restored(self.source, self.parts, self.n_threads, np.array(self.begun["values"]))
@@ -155,7 +156,7 @@ class Fit:
     def _problem(self) -> Problem:
         rank = min(self.begun.get("rank", self.plan.params["rank"]), self.source.store.all_users, self.plan.n_items)
         factors = self.begun.get("factors", (None, None))
-        problem = self.model._problem(self.source, self.scaled, self.exposed, rank, *factors)
+        problem = self.spec.problem(self.source, self.scaled, self.exposed, rank, *factors)
         if self.history:
             problem.set_reg(self.begun["reg"], self.begun["bias_reg"])
         return problem
