@@ -123,7 +123,7 @@ def test_doctor_fails_when_threads_matter(monkeypatch):
 
     def fit(self, votes):
         model = real(self, votes)
-        model.V_ = model.V_ + self.n_threads
+        model.fitted.scorer.V = model.fitted.scorer.V + self.n_threads
         return model
 
     monkeypatch.setattr(AltSVM, "fit", fit)

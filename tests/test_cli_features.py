@@ -325,7 +325,7 @@ def test_newer_votes_with_features(path, world, tmp_path):
     films = {"item": films["filmId"], "genres": films["genres"], "year": values(films["year"])}
     newer = rather.Comparisons.from_frame(read_file(world / "later.csv"))
     model = rather.load(path).update(newer, item_features=films, user_features=read_file(world / "late.csv"))
-    np.testing.assert_array_equal(model.V_, rather.load(tmp_path / "m").V_)
+    np.testing.assert_array_equal(model.fitted.scorer.V, rather.load(tmp_path / "m").fitted.scorer.V)
     told = document("update", tmp_path / "m", world / "later.csv")
     assert told["new_items"] == told["new_users"] == 0
 

@@ -91,7 +91,7 @@ def test_files_hold_the_answers_unless_slim(tmp_path):
         told = document("fit", tmp_path / "votes.csv", "--out", path, *option)
         assert (code, told["bytes"], told["answers"]) == (0, path.stat().st_size, not option)
         assert f"{path} ({told['bytes'] / 1000:.3g} kB, {said}" in out
-        assert (rather.load(path)._fitted_to is None) == bool(option)
+        assert (rather.load(path).fitted.training is None) == bool(option)
     assert slim.stat().st_size < whole.stat().st_size
 
 

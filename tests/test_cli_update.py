@@ -56,12 +56,12 @@ def test_elsewhere_with_old(parts, tmp_path):
     before = path.read_bytes()
     told = document("update", path, new, "--old", old, "-o", out)
     assert path.read_bytes() == before and not told["answers"] and told["comparisons"] == 800
-    assert rather.load(out)._fitted_to is None and told["bytes"] == out.stat().st_size
+    assert rather.load(out).fitted.training is None and told["bytes"] == out.stat().st_size
     said = " ".join(run("update", path, new, "--old", old, "--out", out, "--slim")[1].split())
     assert "without anybody's answers; --no-slim keeps them)" in said
     assert document("update", path, new, "--old", old, "--out", out, "--no-slim")["answers"]
-    assert len(rather.load(out)._fitted_to) == 800
-    assert not document("update", out, new, "--slim")["answers"] and rather.load(out)._fitted_to is None
+    assert len(rather.load(out).fitted.training) == 800
+    assert not document("update", out, new, "--slim")["answers"] and rather.load(out).fitted.training is None
 
 
 def test_ids_as_the_model_has_them(tmp_path):

@@ -6,6 +6,7 @@ The information of an answer is computed in ``models.information``.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -291,11 +292,9 @@ def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]
     """The model of one moment, what is known of the person, and the pairs of codes that they have answered."""
     if not isinstance(person, Person) and not hasattr(model, "_belief"):
         raise InputError(f"{type(model).__name__} does not know how sure it is of a person; use AltSVM")
-    if not isinstance(person, Person):
-        model._require_fit()
     if isinstance(person, Person) and not np.array_equal(person.model.items_, model.items_):
         raise InputError("the person is of another model; use fold_in of this one")
-    now = person.model if isinstance(person, Person) else model._frozen()
+    now = person.model if isinstance(person, Person) else copy(model)
     if not now.rank_:
         raise InputError(f"{type(now).__name__} has one ranking for all: no answer tells of a person's taste")
     if isinstance(person, Person):

@@ -232,9 +232,9 @@ def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None)
     place = (typical.Z[chosen] - (often**2).T @ typical.Z) @ (B[:2].T * sign)
     turn = often * A[:, :2] * (sign / S[:2])  # from what items are worth, beside what is typical, to a place
     place *= 2.5 / max(np.linalg.norm(place, axis=1).max(), 1e-12)
-    U = now.U_[:, : now.rank_].astype(np.float64) - crowd.mean
+    U = now.user_factors_.astype(np.float64) - crowd.mean
     some = np.random.default_rng(0).permutation(len(U))[:DOTS]
-    people = U[some] @ (crowd.sureness[1].taste * now.V_[:, : now.rank_].T @ turn)
+    people = U[some] @ (crowd.sureness[1].taste * now.item_factors_.T @ turn)
     ax = _axes(ax, height=7.0, width=7.2)
     ax.plot(*people.T, ".", color=CROWD, alpha=0.35, markersize=5, markeredgewidth=0, label="people")
     ax.plot(*place.T, "s", color=CROWD, markersize=4, label="items")
@@ -289,8 +289,7 @@ def calibration(model: Any, test: Comparisons, ax: Any = None) -> Any:
         raise InputError(f"the model is of type {type(model).__name__}; it must be one of rather's")
     if not isinstance(test, Comparisons):
         raise InputError(f"test is of type {type(test).__name__}; it must be Comparisons")
-    model._require_fit()
-    rng, people, known = np.random.default_rng(0), model.user_vocabulary_.codes(test.users), model.item_vocabulary_
+    rng, people, known = np.random.default_rng(0), model.fitted.users.codes(test.users), model.fitted.items
     pairs, things = test.source.some_pairs(ASKED, rng), known.codes(test.items)
     keep = (people[pairs.user] >= 0) & (things[pairs.winner] >= 0) & (things[pairs.loser] >= 0)
     pairs = pairs.take(keep if pairs.tied is None else keep & ~pairs.tied)
@@ -345,9 +344,7 @@ def history(model: Any, ax: Any = None) -> Any:
     --------
     rather.AltSVM : Fit in rounds; ``history_`` holds their records.
     """
-    if isinstance(model, Estimator):
-        model._require_fit()
-    rounds = getattr(model, "history_", None)
+    rounds = model.fitted.history if isinstance(model, Estimator) else getattr(model, "history_", None)
     if not rounds:
         raise InputError(f"this {type(model).__name__} has no history of rounds to draw")
     seconds, objective, gap = (np.array([r[name] for r in rounds], float) for name in ("seconds", "objective", "gap"))

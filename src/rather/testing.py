@@ -30,6 +30,7 @@ from .errors import FileError, InputError, NotFittedError
 from .estimators import load
 from .judging.metrics import ndcg, pairwise_accuracy, precision
 from .models.estimator import Estimator
+from .models.scorers import Scorer
 
 N_USERS, N_ITEMS, STARS = 30, 20, 5
 Claim = Callable[[Any, Comparisons], None]
@@ -317,7 +318,7 @@ def files(estimator: Any, comparisons: Comparisons) -> None:
     An estimator that cannot be saved passes.
     """
     model = estimator.fit(comparisons)
-    if type(model)._tensors is Estimator._tensors:
+    if type(model.fitted.scorer).tensors is Scorer.tensors:
         return
     one = model.users_[0], model.items_
     with tempfile.TemporaryDirectory() as folder:
@@ -334,14 +335,14 @@ def files(estimator: Any, comparisons: Comparisons) -> None:
         model.save(path, comparisons=False)
         assert len(path.read_bytes()) < len(written), "comparisons=False left nothing out"
         without = load(path, type(model))
-        assert without._fitted_to is None and (without.score(*one) == model.score(*one)).all()
+        assert without.fitted.training is None and (without.score(*one) == model.score(*one)).all()
         path.write_bytes(written[: len(written) // 2])
         with _refused(FileError, "half a file"):
             load(path, type(model))
     assert type(loaded) is type(model) and loaded.get_params() == model.get_params()
     assert getattr(loaded, "history_", None) == getattr(model, "history_", None)
-    assert len(loaded._fitted_to) == len(comparisons), "the file does not hold the comparisons"
-    for kept, given in zip(loaded._fitted_to.source.columns(), comparisons.source.columns(), strict=True):
+    assert len(loaded.fitted.training) == len(comparisons), "the file does not hold the comparisons"
+    for kept, given in zip(loaded.fitted.training.source.columns(), comparisons.source.columns(), strict=True):
         assert (kept is None and given is None) or np.array_equal(kept, given)
     user, items = model.users_[3], model.items_
     assert (loaded.score(user, items) == model.score(user, items)).all()
@@ -366,7 +367,7 @@ def pickles(estimator: Any, comparisons: Comparisons) -> None:
     if getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is not kind:
         return  # pickle finds classes by name; a class that was defined in a function has none
     unfitted = pickle.loads(pickle.dumps(estimator))
-    assert not unfitted._is_fitted() and unfitted.get_params() == estimator.get_params()
+    assert unfitted._fitted is None and unfitted.get_params() == estimator.get_params()
     if "callback" in estimator.get_params():
         estimator.set_params(callback=lambda model, record: False)
     states = [estimator.fit(comparisons), _clone(estimator).fit(comparisons).calibrate()]

@@ -127,7 +127,7 @@ def _chosen(model: Any) -> list[str]:
 
 def _effects(model: Any, seconds: dict[str, float]) -> list[Document]:
     """What swayed people beside their taste, with standard errors."""
-    if not (getattr(model, "sway_", None) or (hasattr(model, "_knows_ties") and model._knows_ties())):
+    if not (model.fitted.context_effects or (hasattr(model, "_knows_ties") and model._knows_ties())):
         return []
     with timed(seconds, "effects"):
         return [{"effect": r.effect, "estimate": r.estimate, "std_error": r.std_error} for r in model.effects()]
@@ -135,7 +135,7 @@ def _effects(model: Any, seconds: dict[str, float]) -> list[Document]:
 
 def _held_out(model: Any) -> dict[str, float] | None:
     """How well what was put aside was foretold, where something was."""
-    found = model._slope.found
+    found = model.fitted.slope.found
     return None if found is None else {"accuracy": found.accuracy, "log_loss": found.log_loss}
 
 

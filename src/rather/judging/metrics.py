@@ -6,6 +6,7 @@ its standard error, or with ``per_user=True`` a table of every user's value.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -212,7 +213,7 @@ def precision(
     if not len(users):
         raise InputError("there are no test items: the table has no rows")
     require_scores(model)
-    model = model._frozen() if isinstance(model, Estimator) else model
+    model = copy(model) if isinstance(model, Estimator) else model
     catalogue, among = _catalogue(model, items)
     judged = Judged(model, users, catalogue.ids, unknown)
     distinct, (j,) = factorize([relevant], "item")

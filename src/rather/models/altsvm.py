@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -18,11 +18,16 @@ from ..errors import Domain, InputError
 from ..native import FloatArray, threads
 from ..solving import start
 from ..solving.exposure import Exposure
-from ..solving.growth import FIRST_RANK, Growing, coefficients
+from ..solving.growth import FIRST_RANK, Growing
 from ..solving.mixed import answering, plainly
 from ..solving.newton import Newton
 from ..solving.problem import Problem
+from ..solving.rounds import Stop
+from ..solving.spec import Spec
+from .assemble import Assembly, interest_of
 from .checkpoint import Checkpoint, Saved
+from .features import known_of
+from .fitted import Fit, FittedModel, Published, in_rounds
 from .lowrank import LowRank
 from .parameters import (
     BALANCE,
@@ -48,7 +53,8 @@ from .parameters import (
     Params,
     accepts,
 )
-from .rounds import run_rounds
+from .posed import Posed
+from .scorers import Factors
 from .strengths import kept, settled
 from .tuning import Choice, choose_if_asked
 from .update import updated
@@ -247,35 +253,42 @@ class AltSVM(LowRank):
 
     # -- fitting ------------------------------------------------------------------------------------------------
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        began = time.perf_counter()
-        comparisons = self._read(comparisons)
-        self._check_told_apart(comparisons.source)
-        checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
+    def _fit(self, data: Comparisons) -> Fit:
+        began, last = time.perf_counter(), self._fitted if self.warm_start else None
+        data = self._read(data)
+        self._check_told_apart(data.source)
+        checkpoint = Checkpoint(self.checkpoint, self, data) if self.checkpoint is not None else None
         saved = checkpoint.read() if checkpoint is not None else None
-        comparisons = settled(self, comparisons, saved.features if saved else None)
-        if self.trust:
-            self.trust_ = self._trusted(comparisons)
-        scaled, self.user_rule_ = self._scales(comparisons.source)
-        chosen = self._choice(comparisons) if saved is None else None
-        self.cv_results_: list[dict[str, float]] = saved.cv_results if saved else chosen.results if chosen else []
-        exposed = self._exposure(comparisons.source)
-        rank = self._first_rank(comparisons, saved, chosen)
-        factors = (None, None) if chosen is None else chosen.factors
-        problem = self._problem(comparisons.source, scaled, exposed, rank, *factors)
+        data, gains = settled(self._spec(), data, saved.features if saved else None)
+        spec = replace(self._spec(), trust=self._trusted(data) if self.trust else None)
+        source = data.source
+        scaled, rule = spec.scales(source)
+        chosen = self._choice(spec, data, last) if saved is None else None
+        results = saved.cv_results if saved else chosen.results if chosen else []
+        exposed = spec.exposed(source)
+        factors: tuple[float | None, float | None] = (None, None) if chosen is None else chosen.factors
+        rank = self._first_rank(data, saved, chosen, last)
+        problem = spec.problem(source, scaled, exposed, rank, *factors, known=known_of(data))
         if saved is not None:
             problem.set_reg(saved.reg, saved.bias_reg)
-        self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
-        self._pose(comparisons.source, problem, exposed)
-        self._set_interest(exposed, comparisons)
-        self._proof = None
+        base = self._model_of(
+            data, Factors.packed(problem.U, problem.V, rank), loss=self.loss, reg=problem.reg,
+            bias_reg=problem.bias_reg, user_rule=rule, trust=spec.trust, cv_results=results,
+            interest=interest_of(exposed, data), posed=Posed.of(source, problem, exposed, known=known_of(data)),
+        )  # fmt: skip
+        tol = AUTO_TOL if self._rank == "auto" and self.tol is None else self._usual_tol(source, exposed)
+        solver = (Growing if self._rank == "auto" else Newton)(problem, self.seed)
+        history: list[dict[str, float]] = [] if saved is None else saved.resume(solver)
+        if saved is None:
+            self._start(problem, data, chosen, last)
+        if isinstance(solver, Newton):
+            solver.tightening.tol = tol
+        assembly = Assembly(base, source.store, exposed, known_of(data), gains, spec.n_threads)
         sure = saved.calibration if saved else chosen.calibration if chosen else None
-        keep = None if checkpoint is None else partial(checkpoint.write, self.cv_results_, sure, kept(self))
-        done = self._run(problem, comparisons, exposed, began, keep, saved, chosen)
-        if done and self.converged_ and sure is not None:
-            self._slope.own = self._reluctance(comparisons, sure)
-            self._slope.found = sure
-        return done
+        keep = None if checkpoint is None else partial(checkpoint.write, results, sure, kept(data, gains), solver)
+        stop, assemble = Stop(tol, self.max_iter), partial(assembly.model, solver)
+        fitted = yield from in_rounds(solver, stop, assemble, history=history, began=began, keep=keep)
+        yield Published(self._sure_of(assembly.last(solver, fitted), data, sure))
 
     def _trusted(self, comparisons: Comparisons) -> FloatArray:
         """How much each user is to be trusted, by a fit that trusts all alike."""
@@ -283,9 +296,9 @@ class AltSVM(LowRank):
             raise InputError("trust goes with votes: of ratings and clicks there is no telling who gave them at random")
         quiet = {"trust": False, "verbose": False, "callback": None, "checkpoint": None, "warm_start": False}
         first = type(self)(**{**self.get_params(), **quiet, "on_interrupt": "raise"}).fit(comparisons)
-        source = plainly(comparisons.source)
-        sway, n_threads = first._sway_of(source), threads(self.n_threads)
-        found = answering(source, first.U_, first.V_, first.rank_, n_threads, sway, coins=True)
+        source, made = plainly(comparisons.source), first.fitted.scorer
+        effects, n_threads = first._effects_of(source), threads(self.n_threads)
+        found = answering(source, made.U, made.V, made.rank, n_threads, effects, coins=True)
         return np.asarray(found.trust, np.float32)
 
     def update(
@@ -338,107 +351,67 @@ class AltSVM(LowRank):
         >>> model.update(new).users_.tolist()
         ['ann', 'bob', 'cat', 'dan']
         """
-        return self._built_apart("update", lambda work: updated(work, comparisons, old, item_features, user_features))
+        return self._run("update", updated(copy(self), comparisons, old, item_features, user_features))
 
     def _settled(self) -> dict[str, Any]:
         alone = {"checkpoint": None, "warm_start": False}
         return {**super()._settled(), **alone, "rank": min(max(self.rank_, 1), MOST_RANK)}
 
-    def _choice(self, comparisons: Comparisons) -> Choice | None:
+    def _choice(self, spec: Spec, comparisons: Comparisons, last: FittedModel | None = None) -> Choice | None:
         """What held-out answers choose, where ``reg`` asks for it or leaves it to the source."""
         most = comparisons.source.rank if self._rank in (None, "auto") else int(self._rank)
-        if self._rank is None and self._goes_on():
-            most = int(self._last.rank_)
-        return choose_if_asked(self, comparisons, most, fixed_rank=self._rank is not None or self._goes_on())
+        if self._rank is None and last is not None:
+            most = _rank_of(last)
+        fixed = self._rank is not None or last is not None
+        return choose_if_asked(spec, comparisons, most, fixed_rank=fixed, ties=self._models_ties(comparisons.source))
 
-    def _goes_on(self) -> bool:
-        """Whether this fit begins where the last one ended."""
-        return bool(self.warm_start and self._last._is_fitted())
-
-    def _first_rank(self, comparisons: Comparisons, saved: Saved | None, chosen: Choice | None) -> int:
+    def _first_rank(
+        self, comparisons: Comparisons, saved: Saved | None, chosen: Choice | None, last: FittedModel | None
+    ) -> int:
         """The rank to begin with; one that was chosen or grows goes on from where the last fit had got to."""
         if self._rank not in (None, "auto"):
             return int(self._rank)
         if saved is not None:
             return saved.rank
-        if self._goes_on():
-            return int(self._last.rank_)
+        if last is not None:
+            return _rank_of(last)
         most = FIRST_RANK if self._rank == "auto" else comparisons.source.rank if chosen is None else chosen.rank
         return min(most, comparisons.n_users, comparisons.n_items)
 
-    def _run(
-        self,
-        problem: Problem,
-        comparisons: Comparisons,
-        exposed: Exposure | None,
-        began: float,
-        keep: Callable[..., None] | None,
-        saved: Saved | None,
-        chosen: Choice | None,
-    ) -> bool:
-        solver = (Growing if self._rank == "auto" else Newton)(problem, self.seed)
-        history: list[dict[str, float]] = []
-        if saved is not None:
-            history = saved.resume(solver)
-        elif not (self.warm_start and self._warm_start(problem, comparisons)):
-            if chosen is not None and chosen.rank == problem.rank:
-                start.from_items(problem, chosen.V, self.seed)
-            else:
-                start.spectral(problem, self.seed)
-        self.loss_ = self.loss
-        self._set_data(comparisons)
-        tol = AUTO_TOL if self._rank == "auto" and self.tol is None else self._usual_tol(comparisons.source, exposed)
-        if isinstance(solver, Newton):
-            solver.tightening.tol = tol
-        self._take(solver, exposed)
-
-        def one_round() -> dict[str, float]:
-            record = solver.round()
-            self._take(solver, exposed)
-            return record
-
-        def finish() -> None:
-            if isinstance(solver, Growing):
-                solver.trim()
-            self._take(solver, exposed, last=True)
-
-        keep = keep and partial(keep, solver)
-        return run_rounds(self, one_round, began, tol=tol, history=history, keep=keep, finish=finish)
+    def _start(
+        self, problem: Problem, comparisons: Comparisons, chosen: Choice | None, last: FittedModel | None
+    ) -> None:
+        """Begin where the last fit ended, or at the items that a choice left, or at the leading singular vectors."""
+        if last is not None:
+            _warm_start(problem, comparisons, last)
+            start.grow(problem, self.seed)  # columns that a stiffer fit had left at zero
+        elif chosen is not None and chosen.rank == problem.rank:
+            start.from_items(problem, chosen.V, self.seed)
+        else:
+            start.spectral(problem, self.seed)
 
     def _usual_tol(self, source: Source, exposed: Exposure | None) -> float:
         usual = source.tol if exposed is None else EXPOSED_TOL
         return usual if self.tol is None else float(self.tol)
 
-    def _take(self, solver: Newton | Growing, exposed: Exposure | None, last: bool = False) -> None:
-        """The factors that a solver has come to (of one that grows, the best so far), and what is known about them."""
-        store = solver.problem.store
-        if isinstance(solver, Growing):
-            self._set_factors(*solver.factors)
-            self._set_prior(exposed, solver.coefficients, store, last)
-            self._proof = solver.proof if solver.rounds_done else None
-            self._solved_with(0.0, solver.g)
-        else:
-            self._solved_with(solver.problem.delta, solver.problem.g)
-            problem = solver.problem
-            self._set_factors(problem.U, problem.V, problem.rank)
-            self._set_prior(exposed, coefficients(problem, problem.U, problem.V), store, last)
-        self._set_sway()
 
-    def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
-        """Take over the factors of the last fit; False if there was none."""
-        last = self._last
-        if not last._is_fitted():
-            return False
-        same = (
-            np.array_equal(last.users_, comparisons.users)
-            and np.array_equal(last.items_, comparisons.items)
-            and last.rank_ == problem.rank
-        )
-        if not same:
-            raise InputError("warm_start needs the same users, items and rank as the last fit; fit a new model instead")
-        problem.U[:, : problem.rank] = last.user_factors_
-        problem.V[:] = last.V_
-        if not problem.bias:
-            problem.V[:, problem.rank] = 0
-        start.grow(problem, self.seed)  # columns that a stiffer fit had left at zero
-        return True
+def _rank_of(fitted: FittedModel) -> int:
+    assert isinstance(fitted.scorer, Factors)
+    return fitted.scorer.rank
+
+
+def _warm_start(problem: Problem, comparisons: Comparisons, last: FittedModel) -> None:
+    """Take over the factors of the last fit."""
+    factors = last.scorer
+    assert isinstance(factors, Factors)
+    same = (
+        np.array_equal(last.users.ids, comparisons.users)
+        and np.array_equal(last.items.ids, comparisons.items)
+        and factors.rank == problem.rank
+    )
+    if not same:
+        raise InputError("warm_start needs the same users, items and rank as the last fit; fit a new model instead")
+    problem.U[:, : problem.rank] = factors.user_factors
+    problem.V[:] = factors.V
+    if not problem.bias:
+        problem.V[:, problem.rank] = 0

@@ -15,9 +15,9 @@ from ..data.whole_files import destination
 from ..errors import FileError
 from .calibration import Calibration
 from .estimator import Estimator
-from .factors import LARGEST
 from .files import LARGEST_RIDGE, is_records
 from .parameters import of_stages
+from .scorers import LARGEST
 from .tensors import read_tensors, write_tensors
 
 FORMAT = "rather-checkpoint-7"

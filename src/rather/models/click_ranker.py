@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,12 @@ from ..native import FloatArray, threads
 from ..solving.certificate import Certificate
 from ..solving.item_item import ItemWeights, item_weights
 from .altsvm import AltSVM
-from .clicked import ClickModel, require_clicks
-from .exclusions import select
-from .factors import LARGEST
+from .clicked import ClickModel, ClickScorer, require_clicks
+from .exclusions import Rows, select
 from .files import about_model, assembled
+from .fitted import FittedModel
 from .parameters import MOST_RANK, N_THREADS, SEED, VERBOSE, Parameter, Params, accepts
-from .state import of_one_moment
+from .scorers import LARGEST, in_blocks
 
 SCALED_ON = 512  # people, by whom the two parts are brought to one scale
 WEIGHTS = "item_inputs", "item_weights", "item_typical"
@@ -59,6 +61,87 @@ class ClickRankerParams(Params):
     n_threads: int | None = BLAS_THREADS(None)
     seed: int = SEED(0)
     verbose: bool = VERBOSE(False)
+
+
+class ClickScores(ClickScorer):
+    """The sum of the item-item part and the low-rank part; ``parts`` are what they are multiplied by."""
+
+    def __init__(
+        self,
+        low_rank: AltSVM,
+        items: ItemWeights,
+        typical: FloatArray,
+        seen: Rows,
+        parts: tuple[float, float] = (1.0, 1.0),
+    ) -> None:
+        self.low_rank, self.items, self.typical, self.seen, self.parts = low_rank, items, typical, seen, parts
+        self.n_items = len(typical)
+
+    def of_newcomers(self, seen: Rows, said: Comparisons) -> ClickScores:
+        return ClickScores(self.low_rank.fold_in_many(said), self.items, self.typical, seen, self.parts)
+
+    def on_one_scale(self, mix: float, n_threads: int) -> tuple[float, float]:
+        """Return what makes the standard deviations of the two parts 1 and ``mix``, over some people."""
+        n_users = len(self.seen[0]) - 1
+        some = np.unique(np.linspace(0, n_users - 1, min(SCALED_ON, n_users)).astype(np.int32))
+        every, varies = np.arange(self.n_items, dtype=np.int32), np.zeros(2)
+        for _, u in in_blocks(some, self.n_items):
+            both = self.rows(u, n_threads), self.low_rank.fitted.scorer.block(u, every, n_threads)
+            for at, part in enumerate(both):
+                varies[at] += float(np.var(part, axis=1, dtype=np.float64).sum())
+        items, people = ((1.0 / d) if d > 0 else 1.0 for d in np.sqrt(varies / len(some)).tolist())
+        return items, mix * people
+
+    def _sum(self, of_items: FloatArray, of_people: FloatArray) -> FloatArray:
+        items, people = (np.float32(part) for part in self.parts)
+        return items * of_items + people * of_people
+
+    def rows(self, u: Codes, n_threads: int) -> FloatArray:
+        """The item-item part of some people's scores of every item; of those without clicks everybody's."""
+        clicks = select(self.seen, u)
+        scores: FloatArray = self.items.scores(clicks, n_threads)
+        scores[np.diff(clicks[0]) == 0] = self.typical
+        return scores
+
+    def scores(self, u: Codes, j: Codes, n_threads: int) -> FloatArray:
+        low = self.low_rank.fitted.scorer.scores(u, j, n_threads)
+        return self._sum(super().scores(u, j, n_threads), low)
+
+    def block(self, u: Codes, items: Codes, n_threads: int) -> FloatArray:
+        low = self.low_rank.fitted.scorer.block(u, items, n_threads)
+        return self._sum(super().block(u, items, n_threads), low)
+
+    def average(self, seen: Rows, n_items: int, n_threads: int) -> FloatArray:
+        return self._sum(self.typical, self.low_rank.average_scores())
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def tensors(self) -> dict[str, Any]:
+        own = self.items.inputs, self.items.B, self.typical
+        return {**self.low_rank._tensors(), **dict(zip(WEIGHTS, own, strict=True))}
+
+    def about(self) -> dict[str, Any]:
+        return {"low_rank": about_model(self.low_rank), "parts": list(self.parts)}
+
+    @classmethod
+    def restored(cls, tensors: Mapping[str, Any], about: Mapping[str, Any], fitted: FittedModel) -> ClickScores:
+        seen = {"seen_start": tensors["seen_start"], "seen_item": tensors["seen_item"]}
+        low = assembled(AltSVM, {**tensors, **seen}, about["low_rank"], fitted.users.ids, fitted.items.ids)
+        inputs, B, typical = (tensors[name] for name in WEIGHTS)
+        items, parts, n = ItemWeights(inputs, B), tuple(map(float, about["parts"])), len(fitted.items)
+        sound = (
+            low is not None
+            and items.is_sound(n, LARGEST)
+            and typical.dtype == np.float32
+            and typical.shape == (n,)
+            and bool((np.abs(typical) < LARGEST).all())
+            and len(parts) == 2
+            and 0 < parts[0] < LARGEST
+            and 0 <= parts[1] < LARGEST
+        )
+        if not sound:
+            raise ValueError("the parts of the scores do not fit together")
+        return cls(low, items, typical, fitted.seen, (parts[0], parts[1]))
 
 
 class ClickRanker(ClickModel):
@@ -136,10 +219,7 @@ class ClickRanker(ClickModel):
     ['cola']
     """
 
-    low_rank_: AltSVM
-    _items: ItemWeights
-    _typical_items: FloatArray
-    _parts: tuple[float, float]  # what scores of the item-item part and of the low-rank part are multiplied by
+    SCORER = ClickScores
 
     params: ClickRankerParams
 
@@ -147,43 +227,41 @@ class ClickRanker(ClickModel):
     def __init__(self, params: ClickRankerParams) -> None:
         self.params = params
 
-    # -- fitting ------------------------------------------------------------------------------------------------
-
-    def _fit(self, comparisons: Comparisons) -> bool:
-        require_clicks(comparisons, "ClickRanker")
+    def scorer(self, data: Comparisons) -> ClickScores:
+        require_clicks(data, "ClickRanker")
         own = {"n_threads": self.n_threads, "seed": self.seed, "verbose": self.verbose, "on_interrupt": "raise"}
-        self.low_rank_ = AltSVM(rank=self._rank, **own).fit(comparisons)
-        self._set_data(comparisons)
-        n_threads = threads(self.n_threads)
-        self._items = item_weights(self.seen_, comparisons.n_items, ridge=self.ridge, n_threads=n_threads)
-        self._typical_items = self._items.typical(self.seen_)
-        self._parts = self._on_one_scale(comparisons.n_users)
-        return True
+        low_rank = AltSVM(rank=self._rank, **own).fit(data)
+        n_threads, seen = threads(self.n_threads), data.source.met()
+        items = item_weights(seen, data.n_items, ridge=self.ridge, n_threads=n_threads)
+        made = ClickScores(low_rank, items, items.typical(seen), seen)
+        made.parts = made.on_one_scale(float(self.mix), n_threads)
+        return made
 
     def _facts(self) -> list[str]:
-        return [f"rank {self.low_rank_.rank_}", f"weights of {plural(len(self._items.inputs), 'clicked item')}"]
+        scores = self._click_scores
+        return [f"rank {scores.low_rank.rank_}", f"weights of {plural(len(scores.items.inputs), 'clicked item')}"]
 
-    def _on_one_scale(self, n_users: int) -> tuple[float, float]:
-        """What makes the standard deviations of the two parts 1 and ``mix``, over some people."""
-        some = np.unique(np.linspace(0, n_users - 1, min(SCALED_ON, n_users)).astype(np.int32))
-        every, varies = np.arange(len(self.items_), dtype=np.int32), np.zeros(2)
-        for _, u in self._in_blocks(some):
-            for at, part in enumerate((self._rows(u), self.low_rank_._score_block(u, every))):
-                varies[at] += float(np.var(part, axis=1, dtype=np.float64).sum())
-        items, people = ((1.0 / d) if d > 0 else 1.0 for d in np.sqrt(varies / len(some)).tolist())
-        return items, float(self.mix) * people
+    @property
+    def _click_scores(self) -> ClickScores:
+        scorer = self.fitted.scorer
+        assert isinstance(scorer, ClickScores)
+        return scorer
+
+    @property
+    def low_rank_(self) -> AltSVM:
+        """The low-rank part of the model."""
+        return self._click_scores.low_rank
 
     @property
     def item_weights_(self) -> FloatArray:
         """Item-item weights, with the rows ``inputs_``, read-only."""
-        return read_only(self._frozen()._items.B)
+        return read_only(self._click_scores.items.B)
 
     @property
     def inputs_(self) -> Codes:
         """Codes of the items that have a row of weights, read-only."""
-        return read_only(self._frozen()._items.inputs)
+        return read_only(self._click_scores.items.inputs)
 
-    @of_one_moment
     def certificate(self) -> Certificate:
         """Prove how far the low-rank part can be from the best one of any rank.
 
@@ -203,95 +281,7 @@ class ClickRanker(ClickModel):
         --------
         AltSVM.certificate : The same for AltSVM.
         """
-        self._require_fit()
-        low = self.low_rank_._frozen()
-        if low._fitted_to is None:
-            low._fitted_to = self._fitted_to
+        low, fitted = copy(self.low_rank_), self.fitted
+        if low.fitted.training is None:
+            low = low._with(replace(low.fitted, training=fitted.training))
         return low.certificate()
-
-    # -- scores -------------------------------------------------------------------------------------------------
-
-    def _rows(self, u: Codes) -> FloatArray:
-        """The item-item part of some people's scores of every item; of those without clicks everybody's."""
-        clicks = select(self.seen_, u)
-        scores = self._items.scores(clicks, threads(self.n_threads))
-        scores[np.diff(clicks[0]) == 0] = self._typical_items
-        return scores
-
-    def _sum(self, of_items: FloatArray, of_people: FloatArray) -> FloatArray:
-        items, people = (np.float32(part) for part in self._parts)
-        return items * of_items + people * of_people
-
-    def score_codes(self, u: Codes, j: Codes) -> FloatArray:
-        """Return scores of pairs of codes.
-
-        Parameters
-        ----------
-        u : array of int
-            Codes of users.
-        j : array of int
-            Codes of items, as many as users.
-
-        Returns
-        -------
-        array of float
-            One score for each pair.
-
-        See Also
-        --------
-        Estimator.score : Return scores of pairs of ids.
-        """
-        return self._sum(super().score_codes(u, j), self.low_rank_.score_codes(u, j))
-
-    def _score_block(self, u: Codes, items: Codes) -> FloatArray:
-        return self._sum(super()._score_block(u, items), self.low_rank_._score_block(u, items))
-
-    @of_one_moment
-    def average_scores(self) -> FloatArray:
-        """Return the scores of the ranking shared by all users.
-
-        Users about whom nothing is known get this ranking.
-
-        Returns
-        -------
-        array of shape (n_items,)
-            One score for each item, in the order of ``items_``.
-
-        See Also
-        --------
-        Estimator.rank : Rank all items, by default with these scores.
-        """
-        self._require_fit()
-        return self._sum(self._typical_items, self.low_rank_.average_scores())
-
-    # -- newcomers ----------------------------------------------------------------------------------------------
-
-    def _with_newcomers(self, said: Comparisons) -> dict[str, Any]:
-        return {"low_rank_": self.low_rank_.fold_in_many(said)}
-
-    # -- files --------------------------------------------------------------------------------------------------
-
-    def _tensors(self) -> dict[str, Any]:
-        own = self._items.inputs, self._items.B, self._typical_items
-        return {**self.low_rank_._tensors(), **dict(zip(WEIGHTS, own, strict=True))}
-
-    def _about(self) -> dict[str, Any]:
-        return {"low_rank": about_model(self.low_rank_), "parts": list(self._parts)}
-
-    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
-        seen = {"seen_start": tensors["seen_start"], "seen_item": tensors["seen_item"]}
-        low = assembled(AltSVM, {**tensors, **seen}, about["low_rank"], self.user_vocabulary_.ids, self.items_)
-        if low is None:
-            return False
-        inputs, B, self._typical_items = (tensors[name] for name in WEIGHTS)
-        self.low_rank_, self._items = low, ItemWeights(inputs, B)
-        items, people = about["parts"]
-        self._parts = float(items), float(people)
-        return (
-            self._items.is_sound(len(self.items_), LARGEST)
-            and self._typical_items.dtype == np.float32
-            and self._typical_items.shape == (len(self.items_),)
-            and bool((np.abs(self._typical_items) < LARGEST).all())
-            and 0 < self._parts[0] < LARGEST
-            and 0 <= self._parts[1] < LARGEST
-        )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,39 @@ from .answers import NOBODY, column_of, is_answer, is_table, of_people
 from .estimator import Estimator
 from .exclusions import Rows
 from .newcomer import Newcomer
-from .state import of_one_moment
+from .scorers import Scorer, in_blocks
+
+
+class ClickScorer(Scorer):
+    """Scores that follow from what each user clicked, ``seen``: a row of every item's at a time."""
+
+    whole_rows = True
+    seen: Rows
+    n_items: int
+
+    def rows(self, u: Codes, n_threads: int) -> FloatArray:
+        """Return what some users' clicks say of every item; a row does not depend on what others are asked for."""
+        raise NotImplementedError
+
+    def of_newcomers(self, seen: Rows, said: Comparisons) -> ClickScorer:
+        """Return the scores of other users, who clicked other items; they said so, and maybe more."""
+        made = copy(self)
+        made.seen = seen
+        return made
+
+    def scores(self, u: Codes, j: Codes, n_threads: int) -> FloatArray:
+        out = np.empty(len(u), np.float32)
+        who, at = np.unique(u, return_inverse=True)
+        at = at.reshape(-1)
+        order = np.argsort(at, kind="stable")
+        start = row_starts(at[order].astype(np.int32), len(who))
+        for some, rows in in_blocks(who.astype(np.int32), self.n_items):
+            mine = order[start[some.start] : start[some.stop]]
+            out[mine] = self.rows(rows, n_threads)[at[mine] - some.start, j[mine]]
+        return out
+
+    def block(self, u: Codes, items: Codes, n_threads: int) -> FloatArray:
+        return self.rows(u, n_threads)[:, items]
 
 
 class ClickModel(Estimator):
@@ -26,45 +60,6 @@ class ClickModel(Estimator):
 
     UNKNOWN_USER = "use fold_in(...) to add a person from their clicks"
 
-    whole_rows = True
-
-    def _rows(self, u: Codes) -> FloatArray:
-        """What some users' clicks say of every item."""
-        raise NotImplementedError
-
-    def score_codes(self, u: Codes, j: Codes) -> FloatArray:
-        """Return scores of pairs of codes.
-
-        Parameters
-        ----------
-        u : array of int
-            Codes of users.
-        j : array of int
-            Codes of items, as many as users.
-
-        Returns
-        -------
-        array of float
-            One score for each pair.
-
-        See Also
-        --------
-        Estimator.score : Return scores of pairs of ids.
-        """
-        out = np.empty(len(u), np.float32)
-        who, at = np.unique(u, return_inverse=True)
-        at = at.reshape(-1)
-        order = np.argsort(at, kind="stable")
-        start = row_starts(at[order].astype(np.int32), len(who))
-        for some, rows in self._in_blocks(who.astype(np.int32)):
-            mine = order[start[some.start] : start[some.stop]]
-            out[mine] = self._rows(rows)[at[mine] - some.start, j[mine]]
-        return out
-
-    def _score_block(self, u: Codes, items: Codes) -> FloatArray:
-        return self._rows(u)[:, items]
-
-    @of_one_moment
     def fold_in(self, answers: Any, features: Any = None, asked: bool = False) -> Newcomer:
         """Add a new user from their clicks, without a refit.
 
@@ -102,15 +97,14 @@ class ClickModel(Estimator):
         >>> model.fold_in(["beer"]).recommend(k=1, exclude="seen")["item"].tolist()
         ['cola']
         """
-        self._require_fit()
-        said = _of_one(answers, self.names_)
+        now = copy(self)
+        said = _of_one(answers, now.fitted.names)
         if said.n_users != 1:
             raise InputError(
                 f"these are of {said.n_users:,} users; fold_in takes one person's clicks, fold_in_many takes several's"
             )
-        return Newcomer(self.fold_in_many(said, features))
+        return Newcomer(now.fold_in_many(said, features))
 
-    @of_one_moment
     def fold_in_many(self, answers: Any, features: Any = None) -> Any:
         """Add several new users from their clicks, without a refit.
 
@@ -145,22 +139,20 @@ class ClickModel(Estimator):
         >>> new.recommend(["dan", "eve"], k=1, exclude="seen")["item"].tolist()
         ['cola', 'milk']
         """
-        self._require_fit()
+        return copy(self)._folded_in_many(answers, features)
+
+    def _folded_in_many(self, answers: Any, features: Any) -> Any:
+        fitted = self.fitted
         if features is not None:
             self._check_features("features are")
-        said = _of_many(answers, self.names_)
-        state = {
-            "user_vocabulary_": said.user_vocabulary, "seen_": self._clicked(said), "_are_newcomers": True,
-            "frame_kind_": said.frame_kind, "names_": {**self.names_, **said.names}, **self._with_newcomers(said),
-        }  # fmt: skip
-        now = {name: value for name, value in self.__dict__.items() if name != "_moment"}
-        made = object.__new__(type(self))
-        made.__dict__ = {**now, **state, "_state_names": now.get("_state_names", frozenset()) | frozenset(state)}
-        return made
-
-    def _with_newcomers(self, said: Comparisons) -> dict[str, Any]:
-        """What else of a model's state is about its users."""
-        return {}
+        said = _of_many(answers, fitted.names)
+        seen, scorer = self._clicked(said), fitted.scorer
+        assert isinstance(scorer, ClickScorer)
+        joined = replace(
+            fitted, users=said.user_vocabulary, seen=seen, frame_kind=said.frame_kind,
+            names={**fitted.names, **said.names}, parent=fitted, scorer=scorer.of_newcomers(seen, said),
+        )  # fmt: skip
+        return self._with(joined)
 
     def _clicked(self, said: Comparisons) -> Rows:
         """What people clicked, or preferred to something, as rows of codes of the model's items, each once."""
@@ -170,7 +162,7 @@ class ClickModel(Estimator):
             pairs = said.pairs()
             decided = ~is_tied(pairs)
             user, item = pairs.user[decided], pairs.winner[decided]
-        n = len(self.items_)
+        n = len(self.fitted.items)
         codes = self._item_codes(said.items[item]) if len(item) else np.empty(0, np.int32)
         both = np.unique(user.astype(np.int64) * n + codes)
         return row_starts(both // n, said.n_users), (both % n).astype(np.int32)

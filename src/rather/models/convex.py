@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..data.comparisons import Comparisons
 from ..data.source import Source
 from ..errors import Domain, InputError
 from ..solving import start
-from ..solving.exposure import Exposure
 from ..solving.growth import FIRST_RANK, Proximal
+from ..solving.rounds import Stop
+from .assemble import Assembly, interest_of
+from .features import known_of
+from .fitted import Fit, Published, in_rounds
 from .lowrank import LowRank
 from .parameters import (
     BALANCE,
@@ -37,7 +40,8 @@ from .parameters import (
     Params,
     accepts,
 )
-from .rounds import run_rounds
+from .posed import Posed
+from .scorers import Factors
 from .strengths import settled
 from .tuning import RANK, Choice, choose
 
@@ -264,18 +268,20 @@ class Convex(LowRank):
         twin._warns = False
         return twin
 
-    def _built_apart(self, what: str, build: Callable[[Any], bool]) -> Any:
-        super()._built_apart(what, build)
-        ended = self.converged_ or self.interrupted_ or len(self.history_) < self.max_iter  # or by a callback
-        if self._warns and not ended:
-            warnings.warn(self._why_short_of_tol(), stacklevel=3)
+    def _run(self, what: str, steps: Fit) -> Any:
+        super()._run(what, steps)
+        now = copy(self)
+        ended = now.converged_ or now.interrupted_ or len(now.history_) < now.max_iter  # or by a callback
+        if now._warns and not ended:
+            warnings.warn(now._why_short_of_tol(), stacklevel=3)
         return self
 
     def _why_short_of_tol(self) -> str:
         """Return why the last gap is above tol, and a remedy."""
         gaps = [record["gap"] for record in self.history_]
         rounds, gap, before = len(gaps), gaps[-1], gaps[-1 - len(gaps) // 4]
-        if self._proof is not None and self.lam is not None and self._proof.nuclear_norm < SLACK * self._radius():
+        proof = self.fitted.proof
+        if proof is not None and self.lam is not None and proof.nuclear_norm < SLACK * self._radius():
             why = f"lam={self.lam:g} is so large that the constraint does not bind; give a smaller lam"
         elif rounds >= FEW_ROUNDS and gap > STUCK * before:
             limit = "the smoothing of the hinge" if self.loss == "hinge" else "single precision"
@@ -288,56 +294,40 @@ class Convex(LowRank):
         """Return the largest nuclear norm that lam allows."""
         return math.sqrt(self.lam * self.user_factors_.shape[0] * self.item_factors_.shape[0]) if self.lam else math.inf
 
-    def _fit(self, comparisons: Comparisons) -> bool:
+    def _fit(self, data: Comparisons) -> Fit:
         began = time.perf_counter()
-        comparisons = self._read(comparisons)
-        self._check_told_apart(comparisons.source)
-        comparisons = settled(self, comparisons)
-        n, m = comparisons.n_users, comparisons.n_items
+        data = self._read(data)
+        self._check_told_apart(data.source)
+        spec = self._spec()
+        data, gains = settled(spec, data)
+        source, n, m = data.source, data.n_users, data.n_items
         radius = None if self.lam is None else math.sqrt(self.lam * n * m)
-        scaled, self.user_rule_ = self._scales(comparisons.source)
-        exposed = self._exposure(comparisons.source)
+        scaled, rule = spec.scales(source)
+        exposed = spec.exposed(source)
         chosen: Choice | None = None
-        if self.reg is None and self.lam is None and comparisons.source.chooses:
-            chosen = choose(self, comparisons, RANK, fixed_rank=True)
-        factors = (None if self.lam is None else Source.reg_factor, None) if chosen is None else chosen.factors
-        self.cv_results_ = [] if chosen is None else chosen.results
-        problem = self._problem(comparisons.source, scaled, exposed, min(FIRST_RANK, n, m), *factors)
+        if self.reg is None and self.lam is None and source.chooses:
+            chosen = choose(spec, data, RANK, fixed_rank=True, ties=self._models_ties(source))
+        factors: tuple[float | None, float | None] = (None if self.lam is None else Source.reg_factor, None)
+        if chosen is not None:
+            factors = chosen.factors
+        problem = spec.problem(source, scaled, exposed, min(FIRST_RANK, n, m), *factors, known=known_of(data))
         start.spectral(problem, self.seed)
         solver = Proximal(problem, self.seed, radius, self.tol)
-        self.loss_ = self.loss
-        self._set_data(comparisons)
-        self._set_interest(exposed, comparisons)
+        base = self._model_of(
+            data, Factors.packed(problem.U, problem.V, problem.rank), loss=self.loss, user_rule=rule,
+            cv_results=[] if chosen is None else chosen.results, interest=interest_of(exposed, data),
+            posed=Posed.of(source, problem, exposed, radius, known_of(data)),
+        )  # fmt: skip
 
-        def pose() -> None:
-            self._pose(comparisons.source, solver.problem, exposed, radius)
-            self._solved_with(0.0, solver.g)
-            self._set_sway()
+        def assembly() -> Assembly:
+            posed = Posed.of(source, solver.problem, exposed, radius, known_of(data))  # whose reg moves
+            at = replace(base, reg=solver.proof.limit, bias_reg=solver.problem.bias_reg, posed=posed)
+            return Assembly(at, source.store, exposed, known_of(data), gains, spec.n_threads)
 
-        def one_round() -> dict[str, float]:
-            record = solver.round()
-            self._take(solver, exposed)
-            pose()
-            return record
-
-        def trim() -> None:
-            solver.trim()
-            self._take(solver, exposed, last=True)
-
-        self._take(solver, exposed)
-        pose()
-        done = run_rounds(self, one_round, began, tol=self.tol, finish=trim)
-        if done and self.converged_ and chosen is not None:
-            self._slope.own = self._reluctance(comparisons, chosen.calibration)
-            self._slope.found = chosen.calibration
-        return done
-
-    def _take(self, solver: Proximal, exposed: Exposure | None, last: bool = False) -> None:
-        """The factors as they are now, and what is known about them."""
-        self._proof = solver.proof if solver.rounds_done else None
-        self._set_factors(*solver.factors)
-        self._set_prior(exposed, solver.coefficients, solver.problem.store, last)
-        self.reg_, self.bias_reg_ = solver.proof.limit, solver.problem.bias_reg
+        stop = Stop(self.tol, self.max_iter)
+        fitted = yield from in_rounds(solver, stop, lambda: assembly().model(solver), began=began)
+        fitted = assembly().last(solver, fitted)
+        yield Published(self._sure_of(fitted, data, None if chosen is None else chosen.calibration))
 
     def _settled(self) -> dict[str, Any]:
         """The multiplier of the constraint for the penalty."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +29,7 @@ from ..data.votes import Votes
 from ..native import FloatArray
 from ..solving.variational import MOST_ROUNDS, Normal, averaged, given_answers, margins_given
 from .calibration import put_aside
-from .factors import FEW
+from .scorers import FEW
 
 SOME = 20.0  # people: an item that fewer met is known by its prior
 LEAST = 1e-4  # of the largest variance of a direction: in others nobody differs
@@ -124,8 +125,8 @@ class Found:
 
 def spread(model: Any, sureness: Both, source: Source | None) -> Crowd:
     """The crowd of a fitted model, from the vectors of its users."""
-    rank, n = model.rank_, np.diff(model.seen_[0]).astype(np.float64)
-    U, count = model.U_[:, :rank].astype(np.float64), np.bincount(model.seen_[1], minlength=len(model.items_))
+    n = np.diff(model.seen_[0]).astype(np.float64)
+    U, count = model.user_factors_.astype(np.float64), np.bincount(model.seen_[1], minlength=len(model.items_))
     weight = n / (n + FEW)
     expected = None if source is None else model._expected_of(source)
     all_of = _moments(U, weight)
@@ -212,7 +213,7 @@ class _Trial:
     def __init__(self, twin: Any, rest: Source, told: Source, pairs: Pairs, rng: np.random.Generator) -> None:
         """``rest`` is what the twin was fitted to, ``told`` what is known of those whose answers are put aside."""
         people = rng.permutation(np.unique(pairs.user))[:PEOPLE]
-        sway = twin._sway_of(told)
+        sway = twin._effects_of(told)
         said = Answers(told, people, rng, sway, MOST_TRIED)
         people = people[: max(NUMBERS // max(int(np.diff(said.begin).max()), 1) ** 2, 1)]
         pairs = pairs.take(np.isin(pairs.user, people))
@@ -230,7 +231,7 @@ class _Trial:
             winner, loser, count, shift = said.of(person)
             given[:, at, : len(winner)] = winner, loser
             self.count[at, : len(winner)], around[at, : len(winner)] = count, shift
-        rank, V = twin.rank_, twin.V_.astype(np.float64)
+        rank, V = twin.rank_, twin.fitted.scorer.V.astype(np.float64)
         crowd, expected = spread(twin, UNITS, rest), twin._expected_of(told)
         means = np.tile(crowd.beside_mean, (len(people), 1)) + (0.0 if expected is None else expected[people])
         Z, rare = V[:, :rank] @ root(crowd.beside), 1 / (crowd.count + SOME)
@@ -274,14 +275,14 @@ def _shared(left: Any, right: Any, variance: Any) -> Any:
 
 def _apart(model: Any, comparisons: Comparisons) -> tuple[float, float]:
     """How far items are apart to a typical person by taste, and to all, in units of scores."""
-    crowd, V = spread(model, UNITS, comparisons.source), model.V_.astype(np.float64)
+    crowd, V = spread(model, UNITS, comparisons.source), model.fitted.scorer.V.astype(np.float64)
     Z = V[:, : model.rank_] @ root(crowd.beside)
     return float(np.sqrt(np.square(Z).sum(axis=1).mean())), float(np.std(V[:, model.rank_]))
 
 
 def found(model: Any, comparisons: Comparisons) -> Both:
     """By which answers put aside are likeliest: of people in the fit, and of people who are left out of it."""
-    centre, slope = EXPECTED.copy(), max(model._slope.found.slope, 1e-9)
+    centre, slope = EXPECTED.copy(), max(model.slope_, 1e-9)
     for at, apart in enumerate(_apart(model, comparisons)):
         centre[at] += math.log(slope)
         if apart > 1e-9:
@@ -341,7 +342,7 @@ def _trials(model: Any, aside: Iterable[tuple[Comparisons, Source, Pairs]]) -> l
     rng, twin, made, n = np.random.default_rng(model.seed), model._twin(), [], 0
     for rest, told, asked in aside:
         twin.fit(rest)
-        made.append(_Trial(twin._frozen(), rest.source, told, asked, rng))
+        made.append(_Trial(copy(twin), rest.source, told, asked, rng))
         n += len(made[-1].weight)
         if n >= ANSWERS:
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -15,33 +16,26 @@ from ..errors import InputError
 from ..native import FloatArray, core, threads
 from .factors import FactorEstimator
 from .features import Learned
-from .state import of_one_moment
 
 
 class Describing(FactorEstimator):
     """Learn vectors that partly follow from features of users and items."""
 
-    _users_learned: Learned | None = None
-    _items_learned: Learned | None = None
-
-    def _learned(self) -> dict[str, Learned]:
-        sides = {"user": self._users_learned, "item": self._items_learned}
-        return {role: learned for role, learned in sides.items() if learned is not None}
-
     def _learned_of_people(self) -> Learned:
-        self._require_fit()
-        if self._users_learned is None:
+        learned = self.fitted.user_features
+        if learned is None:
             raise InputError("the model was fitted without features of users; leave them out")
-        return self._users_learned
+        return learned
 
     def _learned_of_items(self) -> Learned:
-        self._require_fit()
-        if self._items_learned is None:
+        learned = self.fitted.item_features
+        if learned is None:
             raise InputError("the model was fitted without features of items; leave them out")
-        return self._items_learned
+        return learned
 
     def _check_named(self) -> None:
-        if self._items_learned is not None and not self._items_learned.own:
+        learned = self.fitted.item_features
+        if learned is not None and not learned.own:
             raise InputError(
                 "the things that this model was fitted to occur once and have no ids; reward(users, embeddings) scores "
                 "any, known or not"
@@ -58,8 +52,7 @@ class Describing(FactorEstimator):
     @property
     def feature_notes_(self) -> list[str]:
         """Sentences about the features: columns left out, missing and rare values."""
-        self._require_fit()
-        told = sorted(self._frozen()._learned().items())
+        told = sorted(self.fitted.features.items())
         return [f"{role} features, {sentence}" for role, learned in told for sentence in learned.encoder.said]
 
     @property
@@ -70,9 +63,8 @@ class Describing(FactorEstimator):
         held-out answers about items, or by users, of which only the features are known; ``error`` is its standard
         error. Blocks without a clear gain are switched off. ``strength`` is that of the ridge (docs/mathematics.md).
         """
-        self._require_fit()
-        now, rows = self._frozen(), []
-        for role, learned in sorted(now._learned().items()):
+        fitted, rows = self.fitted, []
+        for role, learned in sorted(fitted.features.items()):
             for block, strength, gain in zip(learned.encoder.blocks, learned.strengths, learned.gains, strict=True):
                 told = (np.nan, np.nan) if gain is None else gain
                 used = strength != OFF
@@ -80,9 +72,10 @@ class Describing(FactorEstimator):
         names = "of", "block", "columns", "strength", "used", "gain", "error"
         kinds = object, object, np.int64, np.float64, bool, np.float64, np.float64
         columns = zip(*rows, strict=True) if rows else ((),) * len(names)
-        return Table({n: np.array(c, dtype=k) for n, c, k in zip(names, columns, kinds, strict=True)}, now.frame_kind_)
+        return Table(
+            {n: np.array(c, dtype=k) for n, c, k in zip(names, columns, kinds, strict=True)}, fitted.frame_kind
+        )
 
-    @of_one_moment
     def tastes(self, user: Any = None) -> Table:
         """Show which item features users value, in log-odds.
 
@@ -116,13 +109,18 @@ class Describing(FactorEstimator):
         >>> rather.AltSVM(rank=2).fit(world.comparisons, item_features=features).tastes()["feature"].tolist()
         ['size']
         """
+        return copy(self)._tastes(user)
+
+    def _tastes(self, user: Any) -> Table:
         learned = self._learned_of_items()
         who = None if user is None else self._user_codes(user)
         if who is not None and len(who) != 1:
             raise InputError(f"tastes are those of one user, not of {len(who)}")
-        now = self._calibrated()
-        a, unit, C = now._slope.found.slope, learned.units().astype(np.float64), learned.coefficients.astype(np.float64)
-        people, r = now.U_[:, : now.rank_].astype(np.float64), now.rank_
+        found = self._calibrated().fitted.slope.found
+        assert found is not None
+        a, unit = found.slope, learned.units().astype(np.float64)
+        C = learned.coefficients.astype(np.float64)
+        people, r = self._factors.user_factors.astype(np.float64), self.rank_
         worth = a * unit[:, None] * C
         mean = worth[:, :r] @ people.mean(axis=0) + worth[:, r]
         about = people - people.mean(axis=0)
@@ -132,12 +130,11 @@ class Describing(FactorEstimator):
         made = {"feature": np.array(learned.encoder.labels, object), "mean": mean, "spread": spread}
         if who is not None:
             made["own"] = worth[:, :r] @ people[who[0]] + worth[:, r]
-        table: Table = now._table({name: column[order] for name, column in made.items()})
+        table: Table = self._table({name: column[order] for name, column in made.items()})
         return table
 
     # -- things that it never met ---------------------------------------------------------------------------------
 
-    @of_one_moment
     def reward(self, users: Any, features: Any) -> FloatArray:
         """Score things by their features, whether they are items of the model or not.
 
@@ -174,8 +171,11 @@ class Describing(FactorEstimator):
         >>> rather.AltSVM(rank=1).fit(choices).reward(["ann", "bob"], texts[:3]).shape
         (2, 3)
         """
+        return copy(self)._reward(users, features)
+
+    def _reward(self, users: Any, features: Any) -> FloatArray:
         u = self._user_codes(users)
-        out = self._rewards(self.U_, u, features)
+        out = self._rewards(self._factors.U, u, features)
         return out if not isinstance(users, (str, bytes)) and hasattr(users, "__iter__") else out[0]
 
     def _rewards(self, U: FloatArray, u: Codes, features: Any) -> FloatArray:
@@ -206,7 +206,6 @@ class Describing(FactorEstimator):
             features = {"item": np.arange(len(features), dtype=np.int64), name: np.asarray(features, np.float32)}
         return learned.means(learned.of_frame(features).columns, self.rank_, threads(self.n_threads))
 
-    @of_one_moment
     def reward_head(self, users: Any = None) -> tuple[FloatArray, FloatArray]:
         """Return weights and offsets that turn an embedding into rewards.
 
@@ -234,12 +233,15 @@ class Describing(FactorEstimator):
         AltSVM.reward : Score things by their features.
         AltSVM.to_torch : Return the same as a layer of PyTorch.
         """
+        return copy(self)._reward_head(users)
+
+    def _reward_head(self, users: Any) -> tuple[FloatArray, FloatArray]:
         learned = self._learned_of_items()
         if learned.encoder.embedding() is None:
             raise InputError("a reward head is for models whose features are one embedding, and these are others")
         u = np.arange(len(self.users_), dtype=np.int32) if users is None else self._user_codes(users)
         slope, constant = learned.encoder.affine()
-        U = self.U_[u, : self.rank_ + 1].astype(np.float64)
+        U = self._factors.U[u, : self.rank_ + 1].astype(np.float64)
         C = learned.coefficients.astype(np.float64)
         weights, offsets = U @ (slope @ C).T, U @ (constant @ C)
         return np.asarray(weights, np.float32), np.asarray(offsets, np.float32)

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from copy import copy, deepcopy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons, as_comparisons
 from ..data.embedded import Embedded
-from ..data.ids import Codes, Ids, Vocabulary, as_ids, read_only
+from ..data.ids import Codes, Ids, as_ids, read_only
 from ..data.readers import checked_triples, signs
 from ..data.rows import Pairs
 from ..data.source import Source
 from ..data.tables import Table
 from ..errors import InputError, NotFittedError, number, one_of
 from ..native import FloatArray, threads
-from .calibration import Calibration, Slope, by_twins
+from .calibration import Calibration, by_twins
 from .exclusions import Rows, exclusions, is_in, select
 from .files import save_model
-from .lists import best_of_all, best_scores
+from .fitted import Fit, FittedModel, FromFit, Published
+from .lists import best_of_all
 from .parameters import Params, allowed
-from .state import Stateful, of_one_moment
+from .progress import Progress
+from .scorers import Scorer
 from .summary import summary
 from .unknown import check_unknown, left_out
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 REFIT = "items are learned from comparisons: fit again with some that involve it"
 
@@ -42,12 +47,11 @@ class _Everyone:
 
 
 EVERYONE: Any = _Everyone()
-BLOCK = 2**22  # scores at a time in lists
 
 ABSENT = {"n_threads": None, "seed": 0, "ties": "half"}  # for estimators that have no such parameter
 
 
-class Estimator(Stateful):
+class Estimator:
     """Learn personal scores for every user and item; the base of all estimators.
 
     Use one of its subclasses, such as :class:`AltSVM`. The interface is scikit-learn's, without the dependency:
@@ -70,33 +74,44 @@ class Estimator(Stateful):
     -----
     Parameters are read as attributes from ``params``, and setting one is ``set_params``. A class outside this package
     may have an ordinary ``__init__`` instead, which stores each argument as the attribute of its name. A subclass
-    learns in ``_fit`` after calling ``_set_data(comparisons)``, and scores pairs of codes in ``score_codes``. Lists,
-    probabilities and metrics follow. A subclass that can be saved also defines ``_tensors``, ``_about`` and
-    ``_restore``.
+    defines :meth:`scorer`, the scores that it learns from data, or ``_fit``, the models that a fit goes through. Lists,
+    probabilities, metrics and files follow.
+
+    The result of a fit is one value. It never changes once it can be seen; a fit replaces it by one assignment. A fit
+    that fails leaves the old model. A shallow copy keeps the model of its moment, so a thread that asks while another
+    one fits gets an answer from the old model or from the new one.
     """
 
     UNKNOWN_USER = "fit again with some of their answers"
     params: Params
     n_threads: int | None
     seed: int
-    whole_rows = False  # whether scores of some items take those of all
-
-    _fitted_with: dict[str, Any]  # the parameters of the fit
     _estimator_type = "classifier"  # of triples; scikit-learn before 1.6 reads it
-    user_vocabulary_: Vocabulary
-    item_vocabulary_: Vocabulary
-    frame_kind_: str
-    names_: dict[str, str]
-    seen_: Rows
-    _slope: Slope
-    _fitted_to: Comparisons | None
+    SCORER: type[Scorer] = Scorer  # what a file's tensors are made into
 
-    def _set_data(self, comparisons: Comparisons) -> None:
-        """What a model keeps of the comparisons it is fitted to."""
-        self.user_vocabulary_, self.item_vocabulary_ = comparisons.user_vocabulary, comparisons.item_vocabulary
-        self.frame_kind_, self.names_ = comparisons.frame_kind, comparisons.names
-        self.seen_ = comparisons.source.met()
-        self._fitted_to, self._slope = comparisons, Slope()
+    _fitted: FittedModel | None = None
+
+    seen_ = FromFit[Rows]()
+    reg_ = FromFit[float]()
+    bias_reg_ = FromFit[float]()
+    loss_ = FromFit[str]()
+    history_ = FromFit[list[dict[str, float]]]()
+    converged_ = FromFit[bool]()
+    interrupted_ = FromFit[bool]()
+    cv_results_ = FromFit[list[dict[str, float]]]()
+
+    @property
+    def fitted(self) -> FittedModel:
+        """The result of the last fit."""
+        if self._fitted is None:
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(comparisons) first")
+        return self._fitted
+
+    def _with(self, fitted: FittedModel | None) -> Self:
+        """Return an estimator of the same parameters that holds another model."""
+        made = copy(self)
+        made._fitted = fitted
+        return made
 
     # -- parameters -----------------------------------------------------------------------------------------------
 
@@ -184,10 +199,9 @@ class Estimator(Stateful):
             self.params.check()
 
     def __repr__(self) -> str:
-        now = self._frozen()
-        if now._is_fitted():
+        if self._fitted is not None:
             with suppress(Exception):  # of a state that is not whole yet, or that a class elsewhere made otherwise
-                return summary(now)
+                return summary(type(self).__name__, self.fitted, copy(self)._facts())
         defaults = inspect.signature(type(self).__init__).parameters
         values = self.get_params().items()
         changed = (f"{k}={v!r}" for k, v in values if type(v) is not type(d := defaults[k].default) or v != d)
@@ -206,18 +220,18 @@ class Estimator(Stateful):
         callback that pickle refuses, such as a lambda, cannot be pickled before it is fitted.
         """
         params = self.__dict__.get("params")
-        if not self._is_fitted() or params is None or "callback" not in type(params).__dataclass_fields__:
+        if self._fitted is None or params is None or "callback" not in type(params).__dataclass_fields__:
             return self.__dict__
         return {**self.__dict__, "params": replace(params, callback=None)}
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Self:
         made = object.__new__(type(self))
-        made.__dict__ = dict(self.__dict__)
+        made.__dict__.update(self.__dict__)
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         made = memo[id(self)] = object.__new__(type(self))
-        made.__dict__ = copy.deepcopy(self.__dict__, memo)
+        made.__dict__.update(deepcopy(self.__dict__, memo))
         return made
 
     # -- fitting ------------------------------------------------------------------------------------------------
@@ -270,21 +284,16 @@ class Estimator(Stateful):
         >>> model.rank()["item"].tolist()
         ['A', 'B', 'C']
         """
-
-        def fitted(work: Estimator) -> bool:
-            work._check_params()
-            work._fitted_with = {name: value for name, value in work.get_params().items() if name != "callback"}
-            given = as_comparisons(comparisons, y, sample_weight)
-            if item_features is not None or user_features is not None:
-                work._check_features("features are")
-                given = given.with_features(item_features, user_features)
-            elif given.item_features is not None or given.user_features is not None:
-                work._check_features("features are")
-            if isinstance(given.source, Embedded):
-                work._check_features("choices of embeddings are")
-            return work._fit(given.encoded())
-
-        return self._built_apart("fit", fitted)
+        self._check_params()
+        given = as_comparisons(comparisons, y, sample_weight)
+        if item_features is not None or user_features is not None:
+            self._check_features("features are")
+            given = given.with_features(item_features, user_features)
+        elif given.item_features is not None or given.user_features is not None:
+            self._check_features("features are")
+        if isinstance(given.source, Embedded):
+            self._check_features("choices of embeddings are")
+        return self._run("fit", copy(self)._fit(given.encoded()))
 
     def _check_features(self, what: str) -> None:
         """Refuse features where they cannot be learned from."""
@@ -329,40 +338,64 @@ class Estimator(Stateful):
         """
         raise InputError(f"{type(self).__name__} cannot be updated", remedy="fit all")
 
-    def _built_apart(self, what: str, build: Callable[[Any], bool]) -> Any:
-        """Let a state be built on an unfitted copy, put it in place, and return the model.
+    def scorer(self, data: Comparisons) -> Scorer:
+        """Return the scores that are learned from comparisons: all that an estimator without rounds defines."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it is fitted: it needs scorer(data) or _fit")
 
-        ``build`` says whether it came to its end.
+    def _fit(self, data: Comparisons) -> Fit:
+        """Fit this, which is not the model but what a fit works on (``_model`` is); whether it came to its end."""
+        scorer = self.scorer(data)
+        scorer.check(data.n_users, data.n_items)
+        yield Published(self._model_of(data, scorer))
+
+    def _model_of(self, data: Comparisons, scorer: Scorer, **parts: Any) -> FittedModel:
+        """Return a fitted model of some data."""
+        return FittedModel(
+            {name: value for name, value in self.get_params().items() if name != "callback"}, data.user_vocabulary,
+            data.item_vocabulary, data.frame_kind, data.names, data.source.met(), scorer, data, **parts,
+        )  # fmt: skip
+
+    def _run(self, what: str, steps: Fit) -> Any:
+        """Put the models that a fit goes through in place, one after the other, and return the estimator.
+
+        An error puts the old model back. Ctrl-C keeps the last model, and is raised where there is none.
         """
-        before, work = self.__dict__, self._unfitted()
+        before = last = self._fitted
+        callback, rounds = getattr(self, "callback", None), getattr(self, "max_iter", 0)
+        shown = bool(rounds and getattr(self, "verbose", False))  # by what has no rounds of its own, parts show theirs
+        quiet = np.errstate(over="ignore", divide="ignore", invalid="ignore")  # what comes of it is refused by name
         try:
-            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # what comes of it is refused by name
-                done = build(work)
-            if done:
-                self._adopt(work.__dict__)
-        except BaseException as e:
-            if not isinstance(e, KeyboardInterrupt) and self.__dict__ is work.__dict__.get("_placed"):
-                self.__dict__ = before  # (after an interrupt the rounds that were made are the model's)
+            with closing(steps), quiet, Progress(shown, self._title(what), rounds) as progress:
+                published = next(steps, None)
+                while published is not None:
+                    self._fitted = last = published.fitted
+                    stop = False
+                    if published.record is not None:
+                        progress.show(published.record)
+                        stop = callback is not None and bool(callback(self, published.record))
+                    try:
+                        published = steps.send(stop)
+                    except StopIteration:
+                        published = None
+            return self
+        except KeyboardInterrupt:
+            if last is before or last is None:
+                raise
+            self._fitted = replace(last, interrupted=True)
+            if getattr(self, "on_interrupt", "raise") == "raise":
+                raise
+        except BaseException:
+            if self._fitted is last:
+                self._fitted = before
             raise
-        if not done:  # said only now: where warnings are errors, the rounds are kept all the same
-            rounds = len(work._placed["history_"])
-            warnings.warn(f"{what} interrupted after {rounds} rounds; the model is the best so far", stacklevel=3)
+        # Said only now: where warnings are errors, the rounds are kept all the same.
+        done = len(last.history or ())
+        warnings.warn(f"{what} interrupted after {done} rounds; the model is the best so far", stacklevel=3)
         return self
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        """Fit this, which is not the model but what a fit works on (``_model`` is); whether it came to its end."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it is fitted: it needs fit or _fit")
-
-    def _publish(self) -> Any:
-        """Make the state that a fit has come to the model's; returns the model."""
-        self._placed = self._model._with(self._state())
-        self._model.__dict__ = self._placed
-        return self._model
-
-    def _publish_interrupted(self) -> None:
-        """Mark the state that was last published."""
-        self._placed = {**self._placed, "interrupted_": True}
-        self._model.__dict__ = self._placed
+    def _title(self, what: str) -> str:
+        """Return what a progress bar says."""
+        return type(self).__name__ + ("" if what == "fit" else f" {what}")
 
     # -- a twin, for what is found on held-out data ---------------------------------------------------------------
 
@@ -371,15 +404,26 @@ class Estimator(Stateful):
 
         What ``set_params`` has changed since is not the fitted model's.
         """
-        self.set_params(**self.__dict__.get("_fitted_with", {}))
-        params = self.get_params()
+        now = self._as_fitted()
+        params = now.get_params()
         quiet = {"verbose": False, "callback": None, "on_interrupt": "raise"}
-        settled = {**quiet, **self._settled()}
+        settled = {**quiet, **now._settled()}
         return type(self)(**{**params, **{name: value for name, value in settled.items() if name in params}})
 
     def _settled(self) -> dict[str, Any]:
         """Parameters that stood for a rule, as the fit found them."""
-        return {"reg": allowed(self.reg_)} if "reg_" in self.__dict__ else {}
+        reg = self.fitted.reg
+        return {} if reg is None else {"reg": allowed(reg)}
+
+    def _fitted_params(self) -> dict[str, Any]:
+        """Return the parameters of the fit by their names today, whatever ``set_params`` has changed since."""
+        return {name: value for name, value in self.fitted.params.items() if name in self._param_names()}
+
+    def _as_fitted(self) -> Self:
+        """Return an estimator of the same model with the parameters of its fit."""
+        made = copy(self)
+        made.set_params(**self._fitted_params())
+        return made
 
     # -- scikit-learn, on integer triples ---------------------------------------------------------------------------
 
@@ -409,13 +453,12 @@ class Estimator(Stateful):
         >>> rather.Global().fit(X, y).predict(X).tolist()
         [1, 1, 1]
         """
-        now = self._frozen()
-        now._require_fit()
+        now = copy(self)
         u, j, k = now._codes_of(X)
-        return np.where(now.score_any(u, j) > now.score_any(u, k), 1, -1)
+        return np.where(now._scores_any(u, j) > now._scores_any(u, k), 1, -1)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self._is_fitted()
+        return self._fitted is not None
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # which alone calls this
@@ -432,7 +475,7 @@ class Estimator(Stateful):
     @property
     def classes_(self) -> Any:
         """The values of :meth:`predict`, in the order of the columns of :meth:`predict_proba`."""
-        self._require_fit()
+        _ = self.fitted
         return np.array([-1, 1])
 
     def predict_proba(self, X: Any) -> Any:
@@ -444,40 +487,20 @@ class Estimator(Stateful):
         now = self._calibrated()
         u, j, k = now._codes_of(X)
         unmet = sum((item < 0) | ~is_in(now.seen_, u, item) for item in (j, k))
-        margin = now.score_any(u, j) - now.score_any(u, k)
-        p = now._slope.found.probability(margin, np.where(u < 0, 0, np.diff(now.seen_[0])[u]), unmet)
+        margin = now._scores_any(u, j) - now._scores_any(u, k)
+        found = now.fitted.slope.found
+        assert found is not None
+        p = found.probability(margin, np.where(u < 0, 0, np.diff(now.seen_[0])[u]), unmet)
         return np.column_stack((1 - p, p))
 
     def _codes_of(self, X: Any) -> tuple[Codes, Codes, Codes]:
         """Return the codes of integer triples; -1 for users and items that are not in the model."""
         users, *items = (as_ids(column, "X") for column in checked_triples(X).T)
-        j, k = map(self.item_vocabulary_.codes, items)
-        return self.user_vocabulary_.codes(users), j, k
+        j, k = map(self.fitted.items.codes, items)
+        return self.fitted.users.codes(users), j, k
 
     # -- what a kind of model says ------------------------------------------------------------------------------
 
-    def score_codes(self, u: Codes, j: Codes) -> FloatArray:
-        """Return scores of pairs of codes; every subclass defines it.
-
-        Parameters
-        ----------
-        u : array of int
-            Codes of users.
-        j : array of int
-            Codes of items, as many as users.
-
-        Returns
-        -------
-        array of float
-            One score for each pair.
-
-        See Also
-        --------
-        Estimator.score : Return scores of pairs of ids.
-        """
-        raise NotImplementedError(f"{type(self).__name__} does not say how it scores: it needs score_codes(u, j)")
-
-    @of_one_moment
     def average_scores(self) -> FloatArray:
         """Return the scores of the ranking shared by all users.
 
@@ -499,31 +522,17 @@ class Estimator(Stateful):
         >>> len(model.average_scores())
         20
         """
-        self._require_fit()
-        total, items = np.zeros(len(self.items_)), np.arange(len(self.items_), dtype=np.int32)
-        for _, u in self._in_blocks(np.arange(len(self.users_), dtype=np.int32)):
-            total += self._score_block(u, items).sum(axis=0)
-        return np.asarray(total / len(self.users_), np.float32)
+        fitted = self.fitted
+        return fitted.scorer.average(fitted.seen, len(fitted.items), threads(self.n_threads))
 
-    def _score_block(self, u: Codes, items: Codes) -> FloatArray:
-        """Scores of some items (columns) for some users (rows): those of ``score_codes``."""
-        return self.score_codes(np.repeat(u, len(items)), np.tile(items, len(u))).reshape(len(u), len(items))
-
-    def _in_blocks(self, u: Codes, width: int | None = None) -> Iterator[tuple[slice, Codes]]:
-        """Users cut so that a block of their scores of all items (or of so many) is not large; at least one block."""
-        size = max(1, BLOCK // max(len(self.items_) if width is None else width, 1))
-        for first in range(0, max(len(u), 1), size):
-            some = slice(first, min(first + size, len(u)))
-            yield some, u[some]
+    def _scores(self, u: Codes, j: Codes) -> FloatArray:
+        """Return the scores of pairs of codes."""
+        return self.fitted.scorer.scores(u, j, threads(self.n_threads))
 
     def _best(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
         """(query, item, score, rank) of each user's k best of some items (in order), flat, none of those excluded."""
-        parts = []
-        for some, rows in self._in_blocks(u, None if self.whole_rows else len(items)):
-            gone = None if excluded is None else select(excluded, np.arange(some.start, some.stop, dtype=np.int32))
-            query, *rest = best_scores(self._score_block(rows, items), k, gone, items, threads(self.n_threads))
-            parts.append((query + some.start, *rest))
-        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+        fitted = self.fitted
+        return fitted.scorer.best(u, k, excluded, items, len(fitted.items), threads(self.n_threads))
 
     def _best_shown(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
         """The same of what to show, which may be more than a matter of scores."""
@@ -533,33 +542,26 @@ class Estimator(Stateful):
         """The scores by which someone nothing is known about is shown items."""
         return self.average_scores()
 
+    # -- files --------------------------------------------------------------------------------------------------
+
     def _tensors(self) -> dict[str, Any]:
         """Arrays to save."""
-        raise InputError(f"{type(self).__name__} does not say what a file must hold of it, and cannot be saved")
+        return self.fitted.scorer.tensors()
 
     def _about(self) -> dict[str, Any]:
         """What else to save, as JSON."""
-        return {"reg": self.reg_} if "reg_" in self.__dict__ else {}
+        reg = self.fitted.reg
+        return {**({} if reg is None else {"reg": reg}), **self.fitted.scorer.about()}
 
-    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
+    def _restore(self, fitted: FittedModel, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
         """Take over what a file holds; ids are set already. False, or an exception, if its parts do not fit."""
+        fitted.scorer = self.SCORER.restored(tensors, about, fitted)
         if "reg" in about:
-            self.reg_ = float(about["reg"])
-            return 0 < self.reg_ < np.inf
+            fitted.reg = float(about["reg"])
+            return 0 < fitted.reg < np.inf
         return True
 
     # -- state --------------------------------------------------------------------------------------------------
-
-    def _state(self) -> dict[str, Any]:
-        """The state that a fit has come to, with copies of what its next round will change and a slope of its own."""
-        return {**self.__dict__, "_slope": Slope(self._slope.found, self._slope.own)}
-
-    def _is_fitted(self) -> bool:
-        return "user_vocabulary_" in self.__dict__
-
-    def _require_fit(self) -> None:
-        if not self._is_fitted():
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(comparisons) first")
 
     def __getattr__(self, name: str) -> Any:
         # Only reached when an attribute is missing: parameters, and attributes of a fit, which get a sentence.
@@ -568,25 +570,28 @@ class Estimator(Stateful):
             return getattr(held, name)
         if name in ABSENT:
             return ABSENT[name]
-        if name.endswith("_") and not name.startswith("_") and "user_vocabulary_" not in self.__dict__:
-            raise NotFittedError(f"{type(self).__name__} has no {name!r} before fit(comparisons)")
+        kind = type(self)
+        if name.endswith("_") and not name.startswith("_") and self._fitted is None:
+            raise NotFittedError(f"{kind.__name__} has no {name!r} before fit(comparisons)")
+        if hasattr(kind, name) and self._fitted is None:  # a property that reads the fitted model
+            raise NotFittedError(f"this {kind.__name__} is not fitted yet; call fit(comparisons) first")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def slope_(self) -> float | None:
         """Slope of the probabilities of a typical user, or None before :meth:`calibrate`."""
-        found = self._slope.found
+        found = self.fitted.slope.found
         return None if found is None else found.slope
 
     @property
     def users_(self) -> Ids:
         """User ids of the training data, read-only."""
-        return read_only(self.user_vocabulary_.ids)
+        return read_only(self.fitted.users.ids)
 
     @property
     def items_(self) -> Ids:
         """Item ids of the training data, read-only."""
-        return read_only(self.item_vocabulary_.ids)
+        return read_only(self.fitted.items.ids)
 
     # -- scores -------------------------------------------------------------------------------------------------
 
@@ -631,36 +636,16 @@ class Estimator(Stateful):
             return float(np.average(self.predict(users) == signs(items, len(users)), weights=sample_weight))
         if sample_weight is not None:
             raise InputError("sample_weight goes with integer triples X and y")
-        return self._frozen()._scores_of_pairs(users, items)
+        now = copy(self)
+        u, j = now._user_codes(users), now._item_codes(items)
+        return now._scores(*now._pair_up(u, j, "users", "items"))
 
-    def _scores_of_pairs(self, users: Any, items: Any) -> FloatArray:
-        u, j = self._user_codes(users), self._item_codes(items)
-        return self.score_codes(*self._pair_up(u, j, "users", "items"))
-
-    @of_one_moment
-    def score_any(self, u: Codes, j: Codes) -> FloatArray:
-        """Return scores of pairs of codes, some of which are -1.
-
-        Parameters
-        ----------
-        u : array of int
-            Codes of users. -1, an unknown user, gets the ranking shared by all users.
-        j : array of int
-            Codes of items. -1, an unknown item, scores 0.
-
-        Returns
-        -------
-        array of float
-            One score for each pair.
-
-        See Also
-        --------
-        Estimator.score : Return scores of pairs of ids.
-        """
+    def _scores_any(self, u: Codes, j: Codes) -> FloatArray:
+        """Scores of pairs of codes of which some are -1: unknown users rank like everyone, unknown items score 0."""
         out, known = np.zeros(len(u), np.float32), (u >= 0) & (j >= 0)
         if known.all():
-            return self.score_codes(u, j)
-        out[known] = self.score_codes(u[known], j[known])
+            return self._scores(u, j)
+        out[known] = self._scores(u[known], j[known])
         strangers = (u < 0) & (j >= 0)
         if strangers.any():
             out[strangers] = self.average_scores()[j[strangers]]
@@ -695,27 +680,27 @@ class Estimator(Stateful):
         >>> model.calibrate().slope_ > 0
         True
         """
-        self._require_fit()
-        now = self._frozen()
-        if now._slope.found is not None:
+        now = copy(self)
+        fitted = now.fitted
+        if fitted.slope.found is not None:
             return self
-        if now._fitted_to is None:
+        if fitted.training is None:
             raise InputError(
                 "this model was saved before its probabilities were calibrated, and calibrating needs the comparisons "
                 "it was fitted to; fit it again, call calibrate(), and save it then"
             )
-        found = now._found_calibration(now._fitted_to)
-        now._slope.own = now._reluctance(now._fitted_to, found)
-        now._slope.found = found  # last: who finds it, finds all
+        found = now._found_calibration(fitted.training)
+        fitted.slope.own = now._reluctance(fitted.training, found)
+        fitted.slope.found = found  # last: who finds it, finds all
         return self
 
     def _found_calibration(self, comparisons: Comparisons) -> Calibration:
         """From twins fitted to what is left when some is put aside."""
-        return by_twins(self._twin(), comparisons, self._models_ties(comparisons.source))
+        return by_twins(self._twin(), comparisons, self._as_fitted()._models_ties(comparisons.source))
 
     def _margins(self, pairs: Pairs) -> Any:
         """By how much the winners of comparisons are ahead."""
-        return self.score_codes(pairs.user, pairs.winner) - self.score_codes(pairs.user, pairs.loser)
+        return self._scores(pairs.user, pairs.winner) - self._scores(pairs.user, pairs.loser)
 
     def _models_ties(self, source: Source) -> bool:
         """Whether ties are outcomes of their own."""
@@ -768,12 +753,15 @@ class Estimator(Stateful):
         >>> rather.Popularity().fit(clicks).probability("cat", "A", "B").shape
         (1,)
         """
-        now = self._calibrated()
-        u, a, b = now._asked(users, left, right)
-        margin = now.score_codes(u, a) - now.score_codes(u, b)
-        unmet = sum(~is_in(now.seen_, u, item) for item in (a, b))
-        found: Calibration = now._slope.found
-        return found.probability(margin, np.diff(now.seen_[0])[u], unmet)
+        return self._calibrated()._probability(users, left, right)
+
+    def _probability(self, users: Any, left: Any, right: Any) -> FloatArray:
+        u, a, b = self._asked(users, left, right)
+        margin, seen = self._scores(u, a) - self._scores(u, b), self.fitted.seen
+        unmet = sum(~is_in(seen, u, item) for item in (a, b))
+        found = self.fitted.slope.found
+        assert found is not None
+        return found.probability(margin, np.diff(seen[0])[u], unmet)
 
     def _asked(self, users: Any, left: Any, right: Any) -> tuple[Codes, Codes, Codes]:
         """Codes of equal length of users and pairs of items."""
@@ -782,17 +770,15 @@ class Estimator(Stateful):
         u, a = self._pair_up(u, a, "users", "items")
         return u, a, np.ascontiguousarray(np.broadcast_to(b, a.shape))
 
-    def _calibrated(self) -> Any:
+    def _calibrated(self) -> Self:
         """The model as it is now, calibrated."""
-        self._require_fit()
-        now = self._frozen()
+        now = copy(self)
         if now.slope_ is None:
             now.calibrate()
         return now
 
     # -- lists --------------------------------------------------------------------------------------------------
 
-    @of_one_moment
     def rank(self, user: Any = EVERYONE, items: Any = None) -> Table:
         """Rank all items for one user, best first.
 
@@ -830,7 +816,9 @@ class Estimator(Stateful):
         B      0.2500     2
         C     -1.2500     3
         """
-        self._require_fit()
+        return copy(self)._ranked(user, items)
+
+    def _ranked(self, user: Any, items: Any) -> Table:
         among = self._candidates(items)
         if user is EVERYONE:
             _, item, score, place = best_of_all(self.average_scores(), 1, len(among), None, among)
@@ -841,7 +829,6 @@ class Estimator(Stateful):
             _, item, score, place = self._best(u, len(among), None, among)
         return self._table({"item": self.items_[item], "score": score, "rank": place})
 
-    @of_one_moment
     def recommend(
         self,
         users: Any,
@@ -898,21 +885,23 @@ class Estimator(Stateful):
         >>> model.recommend(["cat", "bob"], k=1, exclude="seen")["item"].tolist()
         ['milk', 'tea']
         """
-        self._require_fit()
+        return copy(self)._recommended(users, k, exclude, items, unknown, by)
+
+    def _recommended(self, users: Any, k: int | None, exclude: Any, items: Any, unknown: str, by: str) -> Table:
         check_unknown(unknown)
         one_of("by", by, ("interest", "score"))
         asked = as_ids(as_list(users), "the list of users")
-        u = self.user_vocabulary_.codes(asked)
+        u = self.fitted.users.codes(asked)
         if unknown == "error":
-            self.user_vocabulary_.known(asked, self.UNKNOWN_USER)
+            self.fitted.users.known(asked, self.UNKNOWN_USER)
         elif unknown == "skip" and (u < 0).any():
             left_out(int((u < 0).sum()), len(u), "users")
             asked, u = asked[u >= 0], u[u >= 0]
         among = self._candidates(items)
         k = self._checked_k(k, len(among), "items")
         excluded, among = exclusions(
-            exclude, asked, among, people=self.user_vocabulary_, items=self.item_vocabulary_,
-            seen=lambda: select(self.seen_, u), names=self.names_,
+            exclude, asked, among, people=self.fitted.users, items=self.fitted.items,
+            seen=lambda: select(self.fitted.seen, u), names=self.fitted.names,
         )  # fmt: skip
         query, item, score, place = self._best_any(u, k, excluded, among, by)
         columns = {"user": asked[query], "item": self.items_[item], "score": score, "rank": place}
@@ -939,7 +928,7 @@ class Estimator(Stateful):
     def _candidates(self, items: Any) -> Codes:
         """Codes of the items to choose from, in order."""
         if items is None:
-            return np.arange(len(self.items_), dtype=np.int32)
+            return np.arange(len(self.fitted.items), dtype=np.int32)
         codes = np.unique(self._item_codes(items))
         if not len(codes):
             raise InputError("the list of items is empty; name some, or leave it out for all")
@@ -956,12 +945,13 @@ class Estimator(Stateful):
 
     def _table(self, columns: dict[str, Any], **about: Any) -> Table:
         """Return a result in the caller's kind of frame, with the caller's names of columns and the choices made."""
-        named = {self.names_.get(role, role): column for role, column in columns.items()}
-        return Table(named, self.frame_kind_, about)
+        fitted = self.fitted
+        return Table(
+            {fitted.names.get(role, role): column for role, column in columns.items()}, fitted.frame_kind, about
+        )
 
     # -- files --------------------------------------------------------------------------------------------------
 
-    @of_one_moment
     def save(self, path: str | Path, comparisons: bool = True) -> None:
         """Write the fitted model to a file.
 
@@ -998,18 +988,15 @@ class Estimator(Stateful):
         >>> loaded.rank()["item"].tolist() == model.rank()["item"].tolist()
         True
         """
-        self._require_fit()
-        save_model(self, path, comparisons)
+        save_model(copy(self), path, comparisons)
 
     # -- helpers ------------------------------------------------------------------------------------------------
 
     def _user_codes(self, users: Any) -> Codes:
-        self._require_fit()
-        return self.user_vocabulary_.known(as_list(users), self.UNKNOWN_USER)
+        return self.fitted.users.known(as_list(users), self.UNKNOWN_USER)
 
     def _item_codes(self, items: Any) -> Codes:
-        self._require_fit()
-        return self.item_vocabulary_.known(as_list(items), REFIT)
+        return self.fitted.items.known(as_list(items), REFIT)
 
     @staticmethod
     def _pair_up(a: Codes, b: Codes, left: str, right: str) -> tuple[Codes, Codes]:

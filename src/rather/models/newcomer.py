@@ -136,7 +136,7 @@ class Newcomer:
         --------
         Newcomer.rank : Rank all items.
         """
-        names = self.model.names_
+        names = self.model.fitted.names
         gone = for_one_person(exclude, names)
         made: Table = self.model.recommend([self._id], k=k, exclude=gone, items=items, by=by)
         columns = {name: column for name, column in made.columns.items() if name != names.get("user", "user")}

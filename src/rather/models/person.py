@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -14,9 +15,9 @@ from ..errors import InputError, number, one_of
 from ..native import FloatArray, threads
 from .belief import Belief, between
 from .exclusions import exclusions, for_one_person
-from .factors import best_rows, score_rows
 from .interest import INTEREST
 from .places import check
+from .scorers import best_rows, score_rows
 
 
 class Person:
@@ -73,7 +74,7 @@ class Person:
         reluctance: Callable[[], FloatArray | None],
         believed: Callable[[], Belief],
     ) -> None:
-        self.model = model._frozen()  # the state they came from, whatever is fitted later
+        self.model = copy(model)  # the model they came from, whatever is fitted later
         self.answers, self._reluctance, self._believed = answers, reluctance, believed
         self._u, self._met = u, met  # the items in the answers
 
@@ -110,7 +111,9 @@ class Person:
         --------
         Person.rank : Rank all items.
         """
-        return score_rows(self._u, self.model.V_, threads(self.model.n_threads), self.model._item_codes(items))
+        return score_rows(
+            self._u, self.model.fitted.scorer.V, threads(self.model.n_threads), self.model._item_codes(items)
+        )
 
     def reward(self, features: Any) -> FloatArray:
         """Score things by their features, for this user.
@@ -162,7 +165,7 @@ class Person:
         unmet = sum(int(self.model._item_codes(item)[0]) not in met for item in (left, right))
         now = self.model._calibrated()
         margin = a[0] - b[0] + now._surroundings(side, covariates, 1)[0] @ np.array([*now.context_effects_.values()])
-        told = now._slope.found.told(margin, len(met), unmet, self.reluctance)
+        told = now.fitted.slope.found.told(margin, len(met), unmet, self.reluctance)
         return told if told.ndim else float(told)
 
     @cached_property
@@ -298,19 +301,20 @@ class Person:
         among = self.model._candidates(items)
         k = self.model._checked_k(k, len(among), "items")
         seen = np.array([0, len(self._met)], np.int64), self._met
-        nobody, names = as_ids([], "the newcomer"), self.model.names_
+        nobody, names = as_ids([], "the newcomer"), self.model.fitted.names
         excluded, among = exclusions(
-            for_one_person(exclude, names), nobody, among, people=self.model.user_vocabulary_,
-            items=self.model.item_vocabulary_, seen=lambda: seen, names=names,
+            for_one_person(exclude, names), nobody, among, people=self.model.fitted.users,
+            items=self.model.fitted.items, seen=lambda: seen, names=names,
         )  # fmt: skip
         return self._best(k, excluded, among, shown=by == "interest")
 
     def _best(self, k: int, excluded: Any, items: Codes, shown: bool = False) -> Table:
-        model, rows = self.model, (self._u, self.model.V_)
-        interest = getattr(model, "interest_", None) if shown else None
+        model = self.model
+        rows = self._u, model.fitted.scorer.V
+        interest = model.fitted.interest if shown else None
         if interest is not None:
             met = np.unique(self._met)
-            rows = interest.rows(self._u, model.V_, model.rank_ + 1, (np.array([0, len(met)]), met))
+            rows = interest.rows(*rows, model.rank_ + 1, (np.array([0, len(met)]), met))
         one = np.zeros(1, np.int32)
         _, item, score, place = best_rows(rows[0], one, rows[1], k, excluded, items, threads(model.n_threads))
         scale = {} if interest is None else {"scale": INTEREST}

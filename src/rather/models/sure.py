@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -15,13 +16,13 @@ from ..data.source import Source
 from ..data.tables import Table
 from ..errors import InputError, number
 from ..native import threads
-from ..solving.described import NOTHING, Known
 from . import places
 from .belief import Belief, Items, between
 from .crowd import Answers, Crowd, Found, found, spread
 from .estimator import EVERYONE
 from .everyone import moved
-from .state import of_one_moment
+from .fitted import FittedModel
+from .scorers import Factors
 from .swayed import Swayed
 
 NO_COMPARISONS = (
@@ -35,17 +36,8 @@ LOG_ODDS = "log-odds"
 class Sure(Swayed):
     """Add posteriors of users' tastes to a factor model: intervals and differences."""
 
-    _sure = Found()  # of factors that were set by hand: there is nothing to find
-    # Of newcomers: what they said (None: of things that occur once), the codes of its items, their features.
-    _said: tuple[Source | None, Codes, Any] | None = None
-    _parent: Any = None  # of newcomers: the model they joined
-    _known: Known = NOTHING
-    _users_learned: Any = None
-    prior_: Any = None
-
     # -- rankings -----------------------------------------------------------------------------------------------
 
-    @of_one_moment
     def rank(self, user: Any = EVERYONE, items: Any = None, interval: float | None = None, top: Any = None) -> Table:
         """Rank all items for one user, best first, optionally with ranges of places.
 
@@ -103,7 +95,9 @@ class Sure(Swayed):
             if top is not None:
                 raise InputError("top is told with an interval: rank(user, interval=0.9, top=3)")
             return super().rank(user, items)
-        self._require_fit()
+        return copy(self)._ranked_within(user, items, interval, top)
+
+    def _ranked_within(self, user: Any, items: Any, interval: float, top: Any) -> Table:
         among = self._candidates(items)
         top = places.check(interval, top, len(among))
         if user is EVERYONE or not self.rank_:
@@ -114,7 +108,6 @@ class Sure(Swayed):
             draws = self._drawn(self._belief(self._one_code(user)), among)
         return self._placed_table(draws, among, interval, top)
 
-    @of_one_moment
     def difference(self, user: Any, other: Any = EVERYONE, items: Any = None, interval: float = 0.9) -> Table:
         """Compare two users' preferences, most certain differences first.
 
@@ -153,12 +146,14 @@ class Sure(Swayed):
         >>> list(model.difference("user 7", "user 8").columns)
         ['item', 'difference', 'low', 'high', 'probability']
         """
-        self._require_fit()
+        return copy(self)._difference(user, other, items, interval)
+
+    def _difference(self, user: Any, other: Any, items: Any, interval: float) -> Table:
         among = self._candidates(items)
         places.check(interval, None, len(among))
         mine = self._drawn(self._belief(self._one_code(user)), among)
         if other is EVERYONE:
-            theirs = self._items_met(newcomer=self._said is not None).offset[among][None]
+            theirs = self._items_met(newcomer=self.fitted.said is not None).offset[among][None]
         else:
             u = self._one_code(other)
             theirs = self._drawn(self._belief(u), among, other=u != self._one_code(user))
@@ -185,15 +180,20 @@ class Sure(Swayed):
         return belief.draws(places.n_draws(len(among)), among, rng)
 
     def _everyones_draws(self) -> Any:
-        if self.__dict__.get("_are_newcomers"):
+        fitted = self.fitted
+        if fitted.parent is not None:
             raise InputError("this is a model of newcomers to another; ask that one for everybody's ranking")
-        if self._fitted_to is None:
+        if fitted.training is None:
             raise InputError(NO_COMPARISONS.format(what="everybody's ranking"), remedy="save with, or fold in")
-        t = self._prior_variance(self._fitted_to)  # of scores that are log-odds already
-        slope = self._calibrated()._slope.found.slope if t is None else 1.0
+        t = self._prior_variance(fitted.training)  # of scores that are log-odds already
+        slope = 1.0
+        if t is None:
+            found = self._calibrated().fitted.slope.found
+            assert found is not None
+            slope = found.slope
         rng = np.random.default_rng(self.seed % 2**63)
         n = places.n_draws(len(self.items_))
-        return moved(self._fitted_to.source, self.average_scores(), slope, n, rng, self.trust_, t)
+        return moved(fitted.training.source, self.average_scores(), slope, n, rng, fitted.trust, t)
 
     def _prior_variance(self, comparisons: Comparisons) -> float | None:
         """Return the prior variance of everybody's scores where these are log-odds; None where they have a slope."""
@@ -201,7 +201,6 @@ class Sure(Swayed):
 
     # -- probabilities ------------------------------------------------------------------------------------------
 
-    @of_one_moment
     def probability_interval(
         self, users: Any, left: Any, right: Any, interval: float = 0.9, side: Any = None, covariates: Any = None
     ) -> Table:
@@ -249,6 +248,11 @@ class Sure(Swayed):
         True
         """
         number("interval", interval, above=0.0, below=1.0)
+        return copy(self)._probability_interval(users, left, right, interval, side, covariates)
+
+    def _probability_interval(
+        self, users: Any, left: Any, right: Any, interval: float, side: Any, covariates: Any
+    ) -> Table:
         u, a, b = self._asked(users, left, right)
         mean, variance = np.empty(len(u)), np.empty(len(u))
         order = np.argsort(u, kind="stable")
@@ -279,48 +283,50 @@ class Sure(Swayed):
     def _beliefs(self, users: Codes) -> Iterator[Belief]:
         """What is known of some users, one after the other."""
         self._crowd()
-        if self._said is not None:
-            source, items, known = self._said
+        fitted = self.fitted
+        newcomers, sure = fitted.said is not None, fitted.sure
+        if fitted.said is not None:
+            source, items, known = fitted.said
             if source is None:
                 of_things()
-        elif self._fitted_to is not None:
-            source, items, known = self._fitted_to.source, None, None
+        elif fitted.training is not None:
+            source, items, known = fitted.training.source, None, None
         else:
             raise InputError(NO_COMPARISONS.format(what="a user"), remedy="save with, or fold in")
-        assert source is not None
-        if self._sure.expected is None:
-            self._sure.expected = self._expected_of(source, items, known), self._is_beside(source, items, known)
-        expected, beside = self._sure.expected
-        answers = Answers(source, users, np.random.default_rng(self.seed % 2**63), self._sway_of(source))
+        if sure.expected is None:
+            sure.expected = self._expected_of(source, items, known), self._is_beside(source, items, known)
+        expected, beside = sure.expected
+        answers = Answers(source, users, np.random.default_rng(self.seed % 2**63), self._effects_of(source))
         for u in users:
             told = self._told_by(answers.of(u), items, u)
-            yield self._believed(
-                None if expected is None else expected[u], told, bool(beside[u]), self._said is not None
-            )
+            yield self._believed(None if expected is None else expected[u], told, bool(beside[u]), newcomers)
 
     def _told_by(self, answers: Any, items: Codes | None, u: int | None) -> Any:
         """Answers in the model's codes, as much as they are to be trusted."""
         winner, loser, count, swayed = answers
         if items is not None:
             winner, loser = items[winner], items[loser]
-        if u is not None and self.trust_ is not None and self._said is None:
-            count = count * float(self.trust_[u])
+        trust = self.fitted.trust
+        if u is not None and trust is not None:
+            count = count * float(trust[u])
         return winner, loser, count, swayed
 
     def _expected_of(self, source: Source, items: Codes | None = None, known: Any = None) -> Any:
         """The vectors expected of the users of a source, from what they met and what is known of them; None: none."""
-        if known is None and items is None and self._said is None and self._known.users is not None:
-            known = self._known.users.rows[:, : self._known.users.encoder.width]
+        described = self.fitted.known.users
+        if known is None and items is None and self.fitted.said is None and described is not None:
+            known = described.rows[:, : described.encoder.width]
         everything = np.arange(len(self.items_), dtype=np.int32) if items is None else items
         mean = self._newcomers_means(source, everything, threads(self.n_threads), known)
         return None if mean is None else mean[:, : self.rank_].astype(np.float64)
 
     def _is_beside(self, source: Source, items: Codes | None, known: Any) -> Any:
         """Of whom all is known that the model expects vectors from: what they chose to meet, and their features."""
-        described = known is not None or (items is None and self._known.users is not None)
-        if self._users_learned is not None and not described:
+        fitted = self.fitted
+        described = known is not None or (items is None and fitted.known.users is not None)
+        if fitted.user_features is not None and not described:
             return np.zeros(source.n_users, bool)
-        if self.prior_ is None and self._parent is not None and self._parent.prior_ is not None:
+        if fitted.prior is None and fitted.parent is not None and fitted.parent.prior is not None:
             return np.zeros(source.n_users, bool)  # of people who were asked
         return np.diff(source.store.start) > 0
 
@@ -335,23 +341,22 @@ class Sure(Swayed):
         return Belief(self._items_met(beside, newcomer), expected, answers)
 
     def _items_met(self, beside: bool = False, newcomer: bool = True) -> Items:
-        crowd, made, kind = self._crowd(), self._sure.items, (beside, newcomer)
+        crowd, made, kind = self._crowd(), self.fitted.sure.items, (beside, newcomer)
         if kind not in made:
-            made[kind] = Items.of(self, crowd, beside, newcomer)
+            made[kind] = Items.of(self._factors, crowd, beside, newcomer)
         found: Items = made[kind]
         return found
 
     def _crowd(self) -> Crowd:
         """What is known of people before they say anything."""
-        self._require_fit()
-        if self._sure.crowd is not None:
-            return self._sure.crowd
-        if self._parent is not None:
-            self._sure.crowd = self._parent._crowd()
-            return self._sure.crowd
-        if "loss_" not in self.__dict__:
-            raise InputError("factors that were set by hand do not say how sure to be of them; fit the model")
-        comparisons = self._fitted_to
+        fitted = self.fitted
+        sure = fitted.sure
+        if sure.crowd is not None:
+            return sure.crowd
+        if fitted.parent is not None:
+            sure.crowd = self._with(fitted.parent)._crowd()
+            return sure.crowd
+        comparisons = fitted.training
         if comparisons is None:
             raise InputError(
                 "this model was saved before it learned how sure to be, and learning it needs the comparisons it was "
@@ -360,28 +365,20 @@ class Sure(Swayed):
             )
         if isinstance(comparisons.source, Embedded):
             of_things()
-        known = self._sure.sureness
+        known = sure.sureness
         if known is None:
             known = found(self._calibrated(), comparisons)
-        self._sure.sureness = known
-        self._sure.crowd = spread(self, known, comparisons.source)
-        return self._sure.crowd
-
-    # -- in a fit -----------------------------------------------------------------------------------------------
-
-    def _set_data(self, comparisons: Any) -> None:
-        super()._set_data(comparisons)
-        self._sure = Found()
-
-    def _state(self) -> dict[str, Any]:
-        return {**super()._state(), "_sure": Found(self._sure.sureness)}
+        sure.sureness = known
+        sure.crowd = spread(self, known, comparisons.source)
+        return sure.crowd
 
     # -- files --------------------------------------------------------------------------------------------------
 
     def _kept_crowd(self) -> Crowd | None:
         """What a file holds of it, if how sure to be is known."""
-        known = self._sure if self._parent is None else self._parent._sure
-        return self._sure.crowd if known.sureness is None and known.crowd is None else self._crowd()
+        fitted = self.fitted
+        known = (fitted.parent or fitted).sure
+        return fitted.sure.crowd if known.sureness is None and known.crowd is None else self._crowd()
 
     def _tensors(self) -> dict[str, Any]:
         crowd = self._kept_crowd()
@@ -391,13 +388,13 @@ class Sure(Swayed):
         crowd = self._kept_crowd()
         return {**super()._about(), **({} if crowd is None else {"sureness": [asdict(one) for one in crowd.sureness]})}
 
-    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
-        self._sure = Found()
-        if not super()._restore(tensors, about):
+    def _restore(self, fitted: FittedModel, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
+        if not super()._restore(fitted, tensors, about):
             return False
         if "sureness" in about:
-            crowd = Crowd.restored(tensors, about["sureness"], self.rank_, len(self.items_))
-            self._sure = Found(crowd.sureness, crowd)
+            assert isinstance(fitted.scorer, Factors)
+            crowd = Crowd.restored(tensors, about["sureness"], fitted.scorer.rank, len(fitted.items))
+            fitted.sure = Found(crowd.sureness, crowd)
         return True
 
 

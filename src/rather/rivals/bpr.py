@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +28,7 @@ from ..models.parameters import (
 )
 from ..native import LOSSES, core
 from ..solving.scales import UserRule
-from .stochastic import Stochastic, at_least_a_round, click_rows, counts
+from .stochastic import Steps, Stochastic, at_least_a_round, click_rows, counts, ridge
 
 BPR_REG = Parameter(
     RIDGE_OR_RULE,
@@ -151,28 +150,31 @@ class BPR(Stochastic, FoldInModel):
     def __init__(self, params: BPRParams) -> None:
         self.params = params
 
-    def _begin(self, comparisons: Comparisons) -> Callable[[], float]:
-        self._start(comparisons, bias=True)
-        clicks = comparisons.clicks
-        self.loss_, self.reg_ = "logistic", _default_reg(clicks) if self.reg is None else float(self.reg)
-        self.user_rule_ = UserRule(power=0.0, typical=1.0, balance=1.0)  # a step is a mean of losses and a ridge
-        p, q = (np.full(n, self.reg_, np.float32) for n in (comparisons.n_users, comparisons.n_items))
+    def _begin(self, comparisons: Comparisons) -> Steps:
+        factors, clicks = self._start(comparisons, bias=True), comparisons.clicks
+        reg = _default_reg(clicks) if self.reg is None else float(self.reg)
+        p, q = (np.full(n, reg, np.float32) for n in (comparisons.n_users, comparisons.n_items))
         if clicks is not None:
             rows, (users, items) = click_rows(clicks, comparisons), _click_shares(clicks, comparisons)
             updates = at_least_a_round(comparisons, len(clicks.user))
 
-            def descend() -> float:
-                return float(core.descend_clicks(rows, self._pass(p, q, updates)))
+            def loss(done: int) -> float:
+                return float(core.descend_clicks(rows, self._pass(factors, p, q, updates, done)))
 
         else:
             store, alike = comparisons.store, np.ones(comparisons.n_users, np.float32)
             users, items = (n / len(comparisons) for n in counts(comparisons))
             updates = at_least_a_round(comparisons, store.n_entries)
 
-            def descend() -> float:
-                return float(core.descend_comparisons(store, LOSSES["logistic"], alike, self._pass(p, q, updates)))
+            def loss(done: int) -> float:
+                steps = self._pass(factors, p, q, updates, done)
+                return float(core.descend_comparisons(store, LOSSES["logistic"], alike, steps))
 
-        return lambda: descend() + self._ridge(self.reg_ * users, self.reg_ * items)
+        rule = UserRule(power=0.0, typical=1.0, balance=1.0)  # a step is a mean of losses and a ridge
+        return Steps(
+            factors, lambda done: loss(done) + ridge(factors, reg * users, reg * items), loss="logistic", reg=reg,
+            user_rule=rule,
+        )  # fmt: skip
 
 
 def _default_reg(clicks: Clicks | None) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ import numpy.typing as npt
 from ..data.comparisons import Comparisons
 from ..data.ratings import Rated
 from ..errors import Domain, InputError
-from ..models.factors import FactorEstimator, with_bias
+from ..models.factors import FactorEstimator
+from ..models.fitted import Fit, FittedModel, in_rounds
 from ..models.parameters import (
     CALLBACK,
     GAP,
@@ -30,9 +31,10 @@ from ..models.parameters import (
     Params,
     accepts,
 )
-from ..models.rounds import run_rounds
+from ..models.scorers import Factors, with_bias
 from ..native import FloatArray, core, factor, threads
 from ..solving.reg import gradient_scales
+from ..solving.rounds import Record, Stop
 from ..solving.scales import scales
 from ..solving.singular import singular
 
@@ -200,12 +202,19 @@ class CofiRank(FactorEstimator):
     def __init__(self, params: CofiRankParams) -> None:
         self.params = params
 
-    def _fit(self, comparisons: Comparisons) -> bool:
+    def _fit(self, data: Comparisons) -> Fit:
         began = time.perf_counter()
-        halves = self._halves(comparisons)
-        self.reg_, self.bias_reg_ = halves.reg, halves.bias_reg
-        self._set_data(comparisons)
-        return self._run(halves, began)
+        halves = self._halves(data)
+        halves.start(self.seed)
+        base = self._model_of(data, halves.factors(), reg=halves.reg, bias_reg=halves.bias_reg)
+
+        def assemble() -> FittedModel:
+            return replace(base, scorer=halves.factors().copied(halves.n_threads))
+
+        yield from in_rounds(halves, Stop(self.tol, self.max_iter), assemble, began=began)
+
+    def _title(self, what: str) -> str:
+        return f"CofiRank {self.loss}"
 
     def _halves(self, comparisons: Comparisons) -> Halves:
         """The two halves that these parameters pose, with their ridges."""
@@ -232,21 +241,6 @@ class CofiRank(FactorEstimator):
             BIAS_FACTOR * bias_scale if isinstance(self.bias, bool) else float(self.bias),
         )
         return halves
-
-    def _run(self, halves: Halves, began: float) -> bool:
-        objective = halves.start(self.seed)
-        self._set_factors(*halves.factors(), halves.rank)
-
-        def one_round() -> dict[str, float]:
-            nonlocal objective
-            before = objective
-            _, item_gap = halves.solve_items()
-            objective, user_gap = halves.solve_users()
-            self._set_factors(*halves.factors(), halves.rank)
-            gap = (before - objective) / objective if objective else 0.0
-            return {"objective": objective, "gap": gap, "item_gap": item_gap, "user_gap": user_gap}
-
-        return run_rounds(self, one_round, began, tol=self.tol, title=f"CofiRank {self.loss}")
 
     def _settled(self) -> dict[str, Any]:
         return {"reg": self.reg_, "bias": self.bias_reg_ if self.bias is not False else False}
@@ -285,8 +279,8 @@ class Halves:
         self.reg, self.bias_reg = reg, bias_reg
         self.q, self.beta = np.float32(reg) * self.shape, np.float32(bias_reg) * self.shape
 
-    def start(self, seed: int) -> float:
-        """The best biases alone, and U at the leading singular vectors of the slopes there; returns the objective."""
+    def start(self, seed: int) -> None:
+        """Take the best biases alone, and U at the leading singular vectors of the slopes there."""
         rng, columns = np.random.default_rng(seed), slice(self.rank)
         self.solve_items()
         objective, _ = self.solve_users()
@@ -294,7 +288,15 @@ class Halves:
             self.store, self.slopes(), columns=self.rank, iterations=3, rng=rng, n_threads=self.n_threads
         )
         self.U[:, columns] = left[:, columns] * np.float32(np.sqrt(self.store.n_users / self.rank))
-        return objective + 0.5 * self.reg * _square_sum(self.U[:, columns])  # V is 0 in these columns
+        self.objective = objective + 0.5 * self.reg * _square_sum(self.U[:, columns])  # V is 0 in these columns
+
+    def round(self) -> Record:
+        """Solve for V, then for U; ``gap`` is the share by which the objective fell."""
+        before = self.objective
+        _, item_gap = self.solve_items()
+        self.objective, user_gap = self.solve_users()
+        gap = (before - self.objective) / self.objective if self.objective else 0.0
+        return {"objective": self.objective, "gap": gap, "item_gap": item_gap, "user_gap": user_gap}
 
     def solve_items(self) -> tuple[float, float]:
         """Solve for V; returns the objective, and how much of it there may be left to gain."""
@@ -310,9 +312,10 @@ class Halves:
         objective = loss + 0.5 * (ridge + self.bias_reg * _square_sum(root * self.V[:, r:]))
         return objective, gap / objective if objective else 0.0
 
-    def factors(self) -> tuple[FloatArray, FloatArray]:
+    def factors(self) -> Factors:
         """U and V as a model holds them."""
-        return with_bias(self.U[:, : self.rank], self.V[:, : self.rank], self.V[:, self.rank])
+        rows = with_bias(self.U[:, : self.rank], self.V[:, : self.rank], self.V[:, self.rank])
+        return Factors.packed(*rows, self.rank)
 
     def slopes(self) -> FloatArray:
         raise NotImplementedError
@@ -362,7 +365,8 @@ class Squares(Halves):
 
     def slopes(self) -> FloatArray:
         m = np.empty(self.store.n_entries, np.float32)
-        core.scores(self.store, *self.factors(), m, self.n_threads)
+        factors = self.factors()
+        core.scores(self.store, factors.U, factors.V, m, self.n_threads)
         m += np.repeat(self.U[:, self.rank], np.diff(self.store.start))
         m -= self._y
         return m

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..data.comparisons import Comparisons
 from ..models.certified import Certified
-from ..models.factors import FactorEstimator
+from ..models.fitted import Fit, FittedModel, in_rounds
 from ..models.parameters import (
     CALLBACK,
     GAP,
@@ -25,9 +25,11 @@ from ..models.parameters import (
     Params,
     accepts,
 )
-from ..models.rounds import run_rounds
+from ..models.posed import Posed
+from ..models.scorers import Factors
 from ..native import threads
 from ..solving.newton import Newton
+from ..solving.rounds import Stop
 from .gaps import gap_problem, require_gaps
 
 DIFFERENCES_REG = Parameter(
@@ -58,7 +60,7 @@ class DifferencesParams(Params):
     on_interrupt: str = ON_INTERRUPT("keep")
 
 
-class Differences(Certified, FactorEstimator):
+class Differences(Certified):
     r"""Learn personal rankings from the sizes of rating differences.
 
     The fit is matrix completion by least squares on differences of a user's ratings. It is the baseline of Figure 1 of
@@ -155,16 +157,20 @@ class Differences(Certified, FactorEstimator):
     def __init__(self, params: DifferencesParams) -> None:
         self.params = params
 
-    def _fit(self, comparisons: Comparisons) -> bool:
+    def _fit(self, data: Comparisons) -> Fit:
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
-        require_gaps(comparisons.source, "Differences")
+        require_gaps(data.source, "Differences")
         problem = gap_problem(
-            comparisons.source, rank=int(self._rank), loss="squared_difference", reg=self.reg,
+            data.source, rank=int(self._rank), loss="squared_difference", reg=self.reg,
             item_power=self.item_power, balance=self.balance, n_threads=n_threads, seed=self.seed,
         )  # fmt: skip
-        self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
-        self._set_data(comparisons)
-        self._set_factors(problem.U, problem.V, problem.rank)
-        self._pose(comparisons.source, problem)
-        return run_rounds(self, Newton(problem, self.seed).round, began, tol=self.tol)
+        factors = Factors.packed(problem.U, problem.V, problem.rank)
+        posed = Posed.of(data.source, problem)
+        base = self._model_of(data, factors, reg=problem.reg, bias_reg=problem.bias_reg, posed=posed)
+
+        def assemble() -> FittedModel:
+            return replace(base, scorer=factors.copied(n_threads))
+
+        solver = Newton(problem, self.seed)
+        yield from in_rounds(solver, Stop(self.tol, self.max_iter), assemble, began=began)

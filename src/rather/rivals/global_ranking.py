@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..data.comparisons import Comparisons
 from ..data.rows import is_tied
 from ..errors import Domain
 from ..models.calibration import Calibration
+from ..models.fitted import Fit, FittedModel, in_rounds
 from ..models.newcomers import FoldInModel
 from ..models.parameters import (
     BALANCE,
@@ -29,12 +30,13 @@ from ..models.parameters import (
     accepts,
     allowed,
 )
-from ..models.rounds import run_rounds
+from ..models.scorers import Factors
 from ..models.summary import unconverged
 from ..native import factor, threads
 from ..solving.bradley_terry import MOST_STEPS, SETTLED, BradleyTerry
 from ..solving.problem import Problem
 from ..solving.reg import reg_scales
+from ..solving.rounds import Record, Stop
 from ..solving.scales import Scales, scales
 from ..solving.smoothing import Tightening
 
@@ -189,73 +191,58 @@ class Global(FoldInModel):
     def __init__(self, params: GlobalParams) -> None:
         self.params = params
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        votes = not comparisons.source.implied
-        self.loss_ = self._loss_for(comparisons)
+    def _fit(self, data: Comparisons) -> Fit:
+        votes, source, loss = not data.source.implied, data.source, self._loss_for(data)
         power = self.item_power
         if power is None:
-            power = 0.0 if votes and self.loss_ == "logistic" else 0.5
+            power = 0.0 if votes and loss == "logistic" else 0.5
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
-        store = comparisons.store
-        balance = comparisons.source.balance if self.balance is None else self.balance
-        scaled, self.user_rule_ = scales(store, user_power=0.0, item_power=power, balance=balance)
-        exact = self.loss_ == "logistic" and (votes or len(comparisons) <= MOST_IMPLIED)
-        summed = _summed(comparisons, scaled) if exact or (votes and self.reg is None) else None
+        store = data.store
+        balance = source.balance if self.balance is None else self.balance
+        scaled, rule = scales(store, user_power=0.0, item_power=power, balance=balance)
+        exact = loss == "logistic" and (votes or len(data) <= MOST_IMPLIED)
+        summed = _summed(data, scaled) if exact or (votes and self.reg is None) else None
         if self.reg is not None:
-            self.reg_ = float(self.reg)
+            reg = float(self.reg)
         elif votes and summed is not None:
             likeliest = summed.likeliest_ridge(scaled.item_ridge.astype(np.float64))
-            self.reg_ = allowed(RIDGES[self.loss_] * summed.unit * likeliest)
+            reg = allowed(RIDGES[loss] * summed.unit * likeliest)
         else:
-            _, scale = reg_scales(store, loss=self.loss_, scales=scaled, n_threads=n_threads)
-            self.reg_ = float(REG_FACTOR * scale)
-        self._set_data(comparisons)
+            _, scale = reg_scales(store, loss=loss, scales=scaled, n_threads=n_threads)
+            reg = float(REG_FACTOR * scale)
+        stop, stalled = Stop(self.tol, self.max_iter), None
+        solver: NewtonOnPairs | NewtonOnStore
         if exact and summed is not None:
-            self._set_factors(factor(store.n_users, 1), factor(store.n_items, 1), 0)
-            self.U_[:, 0] = 1.0
-            return run_rounds(self, self._newton(summed, scaled), began, tol=self.tol)
-        problem = Problem(store, rank=0, loss=self.loss_, bias=True, scales=scaled, n_threads=n_threads)
-        problem.set_reg(1.0, self.reg_)
-        problem.evaluate()
-        self._set_factors(problem.U, problem.V, 0)
-        tightening = Tightening(problem, self.tol)
+            ridge = reg / summed.unit * scaled.item_ridge.astype(np.float64)
+            solver = NewtonOnPairs(summed, ridge, store.n_users, self.tol)
+        else:
+            problem = Problem(store, rank=0, loss=loss, bias=True, scales=scaled, n_threads=n_threads)
+            problem.set_reg(1.0, reg)
+            problem.evaluate()
+            solver = NewtonOnStore(problem, self.tol)
+            stalled = solver.stalled
+        base = self._model_of(data, solver.factors, loss=loss, reg=reg, user_rule=rule)
 
-        def step() -> dict[str, float]:
-            tightening.before_round(problem)
-            gain = problem.item_step(cg_steps=50, cg_tol=0.01)
-            return tightening.after_round(problem, len(self.history_) + 1, gain)
+        def assemble() -> FittedModel:
+            return replace(base, scorer=solver.factors.copied(n_threads))
 
-        return run_rounds(self, step, began, tol=self.tol, stalled=lambda: tightening.stalled(problem))
+        yield from in_rounds(solver, stop, assemble, began=began, stalled=stalled)
 
     def _facts(self) -> list[str]:
-        likeliest = self._fitted_with.get("reg") is None and self._fitted_to is not None and not self._fitted_to.implied
-        return [*(["chosen by marginal likelihood"] if likeliest else []), *unconverged(self)]
+        fitted = self.fitted
+        own = fitted.training
+        likeliest = fitted.params.get("reg") is None and own is not None and not own.implied
+        return [*(["chosen by marginal likelihood"] if likeliest else []), *unconverged(fitted)]
 
     def _loss_for(self, comparisons: Comparisons) -> str:
         return self.loss or ("squared_hinge" if comparisons.source.implied else "logistic")
-
-    def _newton(self, summed: BradleyTerry, scaled: Scales) -> Callable[[], dict[str, float]]:
-        """Return a round of the logistic fit: one Newton step, and once ``tol`` is reached all that are left."""
-        ridge = self.reg_ / summed.unit * scaled.item_ridge.astype(np.float64)
-        summed.b[:] = 0.0  # so that a ridge gives the bits it gives where it was named
-
-        def step() -> dict[str, float]:
-            for _ in range(MOST_STEPS):
-                gain, moved, objective = summed.step(ridge)
-                gap = 0.0 if moved <= SETTLED or objective <= 0 else gain / objective
-                if gap == 0 or gap > self.tol:
-                    break
-            self.V_[:, 0] = summed.b
-            return {"objective": objective * summed.unit, "gap": gap}
-
-        return step
 
     # -- how sure it is -----------------------------------------------------------------------------------------
 
     def _states_log_odds(self, comparisons: Comparisons) -> bool:
         """Return whether scores are log-odds: the evidence chose the ridge, and every answer is about one pair."""
-        given = (self._fitted_with.get(name) for name in ("reg", "item_power", "balance"))
+        given = (self.fitted.params.get(name) for name in ("reg", "item_power", "balance"))
         if comparisons.implied or self.loss_ != "logistic" or any(value is not None for value in given):
             return False
         pairs = comparisons.pairs()
@@ -271,6 +258,43 @@ class Global(FoldInModel):
         if not self._states_log_odds(comparisons):
             return None
         return float(comparisons.pairs().weights().sum() / comparisons.source.answers() / self.reg_)
+
+
+class NewtonOnPairs:
+    """The logistic fit: rounds of one Newton step, and once ``tol`` is reached all that are left."""
+
+    def __init__(self, summed: BradleyTerry, ridge: Any, n_users: int, tol: float) -> None:
+        self.summed, self.ridge, self.tol = summed, ridge, tol
+        summed.b[:] = 0.0  # so that a ridge gives the bits it gives where it was named
+        self.factors = Factors.packed(factor(n_users, 1), factor(len(summed.b), 1), 0)
+        self.factors.U[:, 0] = 1.0
+
+    def round(self) -> Record:
+        for _ in range(MOST_STEPS):
+            gain, moved, objective = self.summed.step(self.ridge)
+            gap = 0.0 if moved <= SETTLED or objective <= 0 else gain / objective
+            if gap == 0 or gap > self.tol:
+                break
+        self.factors.V[:, 0] = self.summed.b
+        return {"objective": objective * self.summed.unit, "gap": gap}
+
+
+class NewtonOnStore:
+    """The other fits: rounds of one Newton step on all items, in the core."""
+
+    def __init__(self, problem: Problem, tol: float) -> None:
+        self.problem, self.tightening, self.rounds_done = problem, Tightening(problem, tol), 0
+        self.factors = Factors.packed(problem.U, problem.V, 0)
+
+    def round(self) -> Record:
+        self.tightening.before_round(self.problem)
+        gain = self.problem.item_step(cg_steps=50, cg_tol=0.01)
+        self.rounds_done += 1
+        return self.tightening.after_round(self.problem, self.rounds_done, gain)
+
+    def stalled(self, history: list[Record]) -> bool:
+        """Return whether single precision allows no more."""
+        return self.tightening.stalled(self.problem)
 
 
 def _summed(comparisons: Comparisons, scaled: Scales) -> BradleyTerry:

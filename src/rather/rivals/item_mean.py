@@ -8,8 +8,9 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..errors import Domain, InputError
-from ..models.factors import LARGEST, FactorEstimator, with_bias
+from ..models.factors import FactorEstimator
 from ..models.parameters import CALIBRATION_SEED, LIST_THREADS, Parameter, Params, accepts
+from ..models.scorers import LARGEST, Factors
 
 SHRINK = Parameter(
     Domain(float, at_least=0, at_most=1e15),
@@ -77,17 +78,43 @@ class ItemMean(FactorEstimator):
     def __init__(self, params: ItemMeanParams) -> None:
         self.params = params
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        ratings = comparisons.ratings
+    def scorer(self, data: Comparisons) -> Factors:
+        """Return the mean ratings of the items as scores.
+
+        Parameters
+        ----------
+        data : Comparisons
+            Comparisons with ratings behind them.
+
+        Returns
+        -------
+        Factors
+            Scores of the items, the same for all users.
+
+        Raises
+        ------
+        InputError
+            If there are no ratings, or a mean is too large for single precision.
+
+        See Also
+        --------
+        Estimator.fit : Learn the scores and keep them.
+
+        Examples
+        --------
+        >>> import rather
+        >>> table = {"user": ["ann", "bob"], "item": ["A", "B"], "rating": [5, 3]}
+        >>> rated = rather.Comparisons.from_ratings(table, allow_empty=True)
+        >>> rather.ItemMean(shrink=1).scorer(rated).item_bias.tolist()
+        [0.5, -0.5]
+        """
+        ratings = data.ratings
         if ratings is None:
             raise InputError("ItemMean is a mean of ratings, and these comparisons have none; use Global")
-        n = np.bincount(ratings.item, minlength=comparisons.n_items)
+        n = np.bincount(ratings.item, minlength=data.n_items)
         mean = ratings.rating.mean() if len(ratings.rating) else 0.0
-        above = np.bincount(ratings.item, ratings.rating - mean, comparisons.n_items)
+        above = np.bincount(ratings.item, ratings.rating - mean, data.n_items)
         bias = above / np.maximum(n + self.shrink, np.finfo(float).tiny)
         if not (np.abs(bias) < LARGEST).all():
             raise InputError(f"ratings as large as {np.abs(ratings.rating).max():g} have no mean in single precision")
-        self._set_data(comparisons)
-        users, items = (np.zeros((n, 0)) for n in (comparisons.n_users, comparisons.n_items))
-        self._set_factors(*with_bias(users, items, bias), 0)
-        return True
+        return Factors.of_items(bias, data.n_users)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from ..data.comparisons import Comparisons
 from ..data.ids import Codes
 from ..errors import Domain
 from ..models.estimator import Estimator
-from ..models.factors import copied, with_bias
+from ..models.exclusions import Rows
+from ..models.fitted import Fit, FittedModel, in_rounds
 from ..models.parameters import (
     CALLBACK,
     GAP,
@@ -28,11 +30,12 @@ from ..models.parameters import (
     Params,
     accepts,
 )
-from ..models.rounds import run_rounds
+from ..models.scorers import Factors, Scorer, copied, with_bias
 from ..native import GAP_LOSSES, FloatArray, core, factor, threads
 from ..solving.lbfgs import LBFGS
 from ..solving.newton import Newton
 from ..solving.problem import Problem
+from ..solving.rounds import EVERY_ROUND, Record, Stop, solve
 from .gaps import gap_problem, require_gaps
 
 BASE_ROUNDS = 8
@@ -77,6 +80,90 @@ class LCRParams(Params):
     verbose: bool = VERBOSE(False)
     callback: Callback | None = CALLBACK(None)
     on_interrupt: str = ON_INTERRUPT("keep")
+
+
+class LocalScores(Scorer):
+    """The scores of local models.
+
+    Rows of ``U`` and ``V`` are the local models' vectors and biases times the weights, side by side: a product of rows
+    is the numerator of a score. That of ``near_users`` and ``near_items``, the weights alone, is the denominator.
+    """
+
+    def __init__(
+        self,
+        base: Factors,
+        anchors: Codes,
+        near_users: FloatArray,
+        near_items: FloatArray,
+        U: FloatArray,
+        V: FloatArray,
+    ) -> None:
+        self.base, self.anchors, self.near_users, self.near_items = base, anchors, near_users, near_items
+        self.U, self.V = U, V
+
+    def with_rows(self, U: FloatArray, V: FloatArray) -> LocalScores:
+        """Return the scores of other local models about the same anchors."""
+        return LocalScores(self.base, self.anchors, self.near_users, self.near_items, U, V)
+
+    def scores(self, u: Codes, j: Codes, n_threads: int) -> FloatArray:
+        def products(A: FloatArray, B: FloatArray) -> FloatArray:
+            out = np.empty(len(u), np.float32)
+            core.score_pairs(A, u, B, j, out, n_threads)
+            return out
+
+        weight = products(self.near_users, self.near_items)
+        near = weight > 0
+        scores = products(self.base.U, self.base.V)
+        scores[near] = products(self.U, self.V)[near] / weight[near]
+        return scores
+
+    def average(self, seen: Rows, n_items: int, n_threads: int) -> FloatArray:
+        """Return the biases of the base model."""
+        return self.base.item_bias.copy()
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def tensors(self) -> dict[str, Any]:
+        q, r, base = len(self.anchors), self.base.rank, self.base
+        return {
+            "anchors": self.anchors,
+            "near_users": self.near_users[:, :q],
+            "near_items": self.near_items[:, :q],
+            "local_users": self.U[:, : q * (r + 1)],
+            "local_items": self.V[:, : q * (r + 1)],
+            "base_users": base.user_factors,
+            "base_items": base.item_factors,
+            "base_bias": base.item_bias,
+        }
+
+    @classmethod
+    def restored(cls, tensors: Mapping[str, Any], about: Mapping[str, Any], fitted: FittedModel) -> LocalScores:
+        n_users, n_items = len(fitted.users), len(fitted.items)
+        anchors = tensors["anchors"]
+        q, r = len(anchors), tensors["base_users"].shape[1]
+        shapes = {
+            "near_users": (n_users, q),
+            "near_items": (n_items, q),
+            "local_users": (n_users, q * (r + 1)),
+            "local_items": (n_items, q * (r + 1)),
+            "base_users": (n_users, r),
+            "base_items": (n_items, r),
+            "base_bias": (n_items,),
+        }
+        sound = (
+            anchors.dtype == np.int32
+            and q >= 1
+            and anchors.shape == (q, 2)
+            and bool((anchors >= 0).all() and (anchors < (n_users, n_items)).all())
+            and all(tensors[name].dtype == np.float32 and tensors[name].shape == shapes[name] for name in shapes)
+            and all((np.abs(tensors[name]) < 1e15).all() for name in shapes)  # and so finite, and their products too
+            and all(_is_weight(tensors[name]).all() for name in ("near_users", "near_items"))
+        )
+        if not sound:
+            raise ValueError("the local models do not fit together")
+        base = Factors.packed(*with_bias(*(tensors[f"base_{name}"] for name in ("users", "items", "bias"))), r)
+        rest = (_padded(tensors[name]) for name in ("near_users", "near_items", "local_users", "local_items"))
+        return cls(base, anchors, *rest)
 
 
 class LCR(Estimator):
@@ -173,155 +260,55 @@ class LCR(Estimator):
     ['x', 'y', 'z']
     """
 
+    SCORER = LocalScores
     params: LCRParams
 
     @accepts(LCRParams)
     def __init__(self, params: LCRParams) -> None:
         self.params = params
 
-    # Rows of _U and _V are the local models' vectors and biases times the weights, side by side: a product of rows is
-    # the numerator of a score. That of _near_users and _near_items, the weights alone, is the denominator.
-    _U: FloatArray
-    _V: FloatArray
-    _near_users: FloatArray
-    _near_items: FloatArray
-    _base: tuple[FloatArray, FloatArray]
-    _anchors: Codes
-    rank_: int
-
-    def _fit(self, comparisons: Comparisons) -> bool:
+    def _fit(self, data: Comparisons) -> Fit:
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
-        require_gaps(comparisons.source, "LCR")
+        require_gaps(data.source, "LCR")
         base = gap_problem(
-            comparisons.source, rank=int(self._rank), loss=self.loss, reg=self.reg, item_power=0.5, balance=0.5,
+            data.source, rank=int(self._rank), loss=self.loss, reg=self.reg, item_power=0.5, balance=0.5,
             n_threads=n_threads, seed=self.seed,
         )  # fmt: skip
-        solver = Newton(base, self.seed)
-        for _ in range(BASE_ROUNDS):
-            solver.round()
-        self.reg_, self.rank_ = base.reg, base.rank
-        self._set_data(comparisons)
-        self._base = base.U, base.V
-        self._anchors = _draw_anchors(base.store, int(self.anchors), self.seed)
-        self._near_users, self._near_items = (
-            _kernel(vectors[:, : base.rank], anchors, float(self.bandwidth), n_threads)
-            for vectors, anchors in zip(self._base, self._anchors.T, strict=True)
+        solve(Newton(base, self.seed), Stop(EVERY_ROUND, BASE_ROUNDS))
+        anchors = _draw_anchors(base.store, int(self.anchors), self.seed)
+        near_users, near_items = (
+            _kernel(vectors[:, : base.rank], own, float(self.bandwidth), n_threads)
+            for vectors, own in zip((base.U, base.V), anchors.T, strict=True)
         )
-        local = LocalModels(base, self._near_users, self._near_items, len(self._anchors))
-        self._U, self._V = local.U, local.V
-        descent = LBFGS(local.value_and_gradient, local.start())
+        local = LocalModels(base, near_users, near_items, len(anchors))
+        first = LocalScores(
+            Factors.packed(base.U, base.V, base.rank), anchors, near_users, near_items, local.U, local.V
+        )
+        model = self._model_of(data, first, reg=base.reg)
 
-        def step() -> dict[str, float]:
-            try:
-                return descent.round()
-            finally:
-                local.place(descent.x)  # a trial that was interrupted, or not lower, had moved the factors
+        def assemble() -> FittedModel:
+            return replace(model, scorer=first.with_rows(copied(local.U), copied(local.V)))
 
-        return run_rounds(self, step, began, tol=self.tol)
+        yield from in_rounds(LocalDescent(local), Stop(self.tol, self.max_iter), assemble, began=began)
 
-    def _state(self) -> dict[str, Any]:
-        return {**super()._state(), "_U": copied(self._U), "_V": copied(self._V)}
+    @property
+    def _local_scores(self) -> LocalScores:
+        scorer = self.fitted.scorer
+        assert isinstance(scorer, LocalScores)
+        return scorer
+
+    @property
+    def rank_(self) -> int:
+        """Number of dimensions of each local model."""
+        return self._local_scores.base.rank
 
     @property
     def anchors_(self) -> list[tuple[Any, Any]]:
         """The users and items of the anchors."""
-        now = self._frozen()
-        return [(now.users_[i], now.items_[j]) for i, j in now._anchors]
-
-    # -- what a model says --------------------------------------------------------------------------------------
-
-    def score_codes(self, u: Codes, j: Codes) -> FloatArray:
-        """Return scores of pairs of codes.
-
-        Parameters
-        ----------
-        u : array of int
-            Codes of users.
-        j : array of int
-            Codes of items, as many as users.
-
-        Returns
-        -------
-        array of float
-            One score for each pair.
-
-        See Also
-        --------
-        Estimator.score : Return scores of pairs of ids.
-        """
-
-        def products(A: FloatArray, B: FloatArray) -> FloatArray:
-            out = np.empty(len(u), np.float32)
-            core.score_pairs(A, u, B, j, out, threads(self.n_threads))
-            return out
-
-        weight = products(self._near_users, self._near_items)
-        near = weight > 0
-        scores = products(*self._base)
-        scores[near] = products(self._U, self._V)[near] / weight[near]
-        return scores
-
-    def average_scores(self) -> FloatArray:
-        """Return the scores of the ranking shared by all users: the base model's biases.
-
-        Returns
-        -------
-        array of shape (n_items,)
-            One score for each item, in the order of ``items_``.
-
-        See Also
-        --------
-        Estimator.rank : Rank all items, by default with these scores.
-        """
-        now = self._frozen()
-        now._require_fit()
-        return now._base[1][:, now.rank_].copy()
-
-    # -- files --------------------------------------------------------------------------------------------------
-
-    def _tensors(self) -> dict[str, Any]:
-        q, r, (U, V) = len(self._anchors), self.rank_, self._base
-        return {
-            "anchors": self._anchors,
-            "near_users": self._near_users[:, :q],
-            "near_items": self._near_items[:, :q],
-            "local_users": self._U[:, : q * (r + 1)],
-            "local_items": self._V[:, : q * (r + 1)],
-            "base_users": U[:, :r],
-            "base_items": V[:, :r],
-            "base_bias": V[:, r],
-        }
-
-    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
-        n_users, n_items = len(self.users_), len(self.items_)
-        anchors = tensors["anchors"]
-        q, r = len(anchors), tensors["base_users"].shape[1]
-        shapes = {
-            "near_users": (n_users, q),
-            "near_items": (n_items, q),
-            "local_users": (n_users, q * (r + 1)),
-            "local_items": (n_items, q * (r + 1)),
-            "base_users": (n_users, r),
-            "base_items": (n_items, r),
-            "base_bias": (n_items,),
-        }
-        sound = (
-            anchors.dtype == np.int32
-            and q >= 1
-            and anchors.shape == (q, 2)
-            and bool((anchors >= 0).all() and (anchors < (n_users, n_items)).all())
-            and all(tensors[name].dtype == np.float32 and tensors[name].shape == shapes[name] for name in shapes)
-            and all((np.abs(tensors[name]) < 1e15).all() for name in shapes)  # and so finite, and their products too
-            and all(_is_weight(tensors[name]).all() for name in ("near_users", "near_items"))
-            and super()._restore(tensors, about)
-        )
-        if sound:
-            self.rank_, self._anchors = r, anchors
-            self._base = with_bias(tensors["base_users"], tensors["base_items"], tensors["base_bias"])
-            self._near_users, self._near_items = _padded(tensors["near_users"]), _padded(tensors["near_items"])
-            self._U, self._V = _padded(tensors["local_users"]), _padded(tensors["local_items"])
-        return sound
+        fitted = self.fitted
+        assert isinstance(fitted.scorer, LocalScores)
+        return [(fitted.users.ids[i], fitted.items.ids[j]) for i, j in fitted.scorer.anchors]
 
 
 class LocalModels:
@@ -395,6 +382,19 @@ class LocalModels:
         store, q, r = self.base.store, self._near_users.shape[1], self.base.rank
         users = store.n_users * q * r
         return x[:users].reshape(-1, q, r), x[users:].reshape(-1, q, r + 1)
+
+
+class LocalDescent:
+    """Steps of L-BFGS on all local models at once."""
+
+    def __init__(self, local: LocalModels) -> None:
+        self.local, self.descent = local, LBFGS(local.value_and_gradient, local.start())
+
+    def round(self) -> Record:
+        try:
+            return self.descent.round()
+        finally:
+            self.local.place(self.descent.x)  # a trial that was interrupted, or not lower, had moved the factors
 
 
 def _is_weight(near: FloatArray) -> Any:

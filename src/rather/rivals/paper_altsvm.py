@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..data.comparisons import Comparisons
 from ..data.votes import Votes
 from ..errors import Domain, InputError
 from ..models.altsvm import AltSVM, AltSVMParams
 from ..models.checkpoint import Checkpoint
+from ..models.fitted import Fit, FittedModel, Published, in_rounds
 from ..models.lowrank import LowRank
 from ..models.parameters import (
     CALLBACK,
@@ -33,11 +34,16 @@ from ..models.parameters import (
     accepts,
     allowed,
 )
-from ..models.rounds import run_rounds
+from ..models.posed import Posed
+from ..models.scorers import Factors
 from ..models.tuning import choose_if_asked
 from ..solving import start
 from ..solving.newton import Newton
+from ..solving.rounds import Stop
 from ..solving.sdca import Sdca
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 SOLVERS: dict[str, type[Newton] | type[Sdca]] = {"sdca": Sdca, "newton": Newton}
 PUBLISHED = {  # the parameters of AltSVM that give the paper's objective
@@ -190,44 +196,44 @@ class PaperAltSVM(LowRank):
     def __init__(self, params: PaperAltSVMParams) -> None:
         self.params = params
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        began = time.perf_counter()
-        comparisons = self._read(comparisons)
-        source = comparisons.source
-        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, self, comparisons)
+    def _fit(self, data: Comparisons) -> Fit:
+        began, spec = time.perf_counter(), self._spec()
+        data = self._read(data)
+        source = data.source
+        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, self, data)
         saved = None if checkpoint is None else checkpoint.read()
-        scaled, self.user_rule_ = self._scales(source)
-        chosen = choose_if_asked(self, comparisons, self._rank, fixed_rank=True) if saved is None else None
-        self.cv_results_ = saved.cv_results if saved else chosen.results if chosen else []
+        scaled, rule = spec.scales(source)
+        chosen = choose_if_asked(spec, data, self._rank, fixed_rank=True) if saved is None else None
+        results = saved.cv_results if saved else chosen.results if chosen else []
         factors = (None, None) if chosen is None else chosen.factors
-        problem = self._problem(source, scaled, None, self._rank, *factors)
+        problem = spec.problem(source, scaled, None, self._rank, *factors)
         if saved is not None:
             problem.set_reg(saved.reg, saved.bias_reg)
-        self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
-        self._pose(source, problem)
+        base = self._model_of(
+            data, Factors.packed(problem.U, problem.V, problem.rank), loss=self.loss, reg=problem.reg,
+            bias_reg=problem.bias_reg, user_rule=rule, cv_results=results, posed=Posed.of(source, problem),
+        )  # fmt: skip
         solver = SOLVERS[self.solver](problem, self.seed)
         if saved is None:
             start.uniform(problem, self.seed)
         history = [] if saved is None else saved.resume(solver)
-        self.loss_ = self.loss
-        self._set_data(comparisons)
         tol = source.tol if self.tol is None else float(self.tol)
         if isinstance(solver, Newton):
             solver.tightening.tol = tol
-        self._set_factors(problem.U, problem.V, problem.rank)
-
-        def one_round() -> dict[str, float]:
-            record = solver.round()
-            self._solved_with(problem.delta, problem.g)
-            return record
-
         sure = saved.calibration if saved else chosen.calibration if chosen else None
-        keep = None if checkpoint is None else partial(checkpoint.write, self.cv_results_, sure, [], solver)
-        title = f"PaperAltSVM {self.solver}"
-        done = run_rounds(self, one_round, began, tol=tol, title=title, history=history, keep=keep)
-        if done and self.converged_ and sure is not None:
-            self._slope.found = sure
-        return done
+        keep = None if checkpoint is None else partial(checkpoint.write, results, sure, [], solver)
+
+        def assemble() -> FittedModel:
+            assert base.posed is not None
+            factors = Factors.packed(problem.U, problem.V, problem.rank).copied(spec.n_threads)
+            return replace(base, scorer=factors, posed=base.posed.solved_with(problem.delta, problem.g))
+
+        stop = Stop(tol, self.max_iter)
+        fitted = yield from in_rounds(solver, stop, assemble, history=history, began=began, keep=keep)
+        yield Published(self._sure_of(fitted, data, sure))
+
+    def _title(self, what: str) -> str:
+        return f"PaperAltSVM {self.solver}"
 
     def _read(self, comparisons: Comparisons) -> Comparisons:
         """Return the comparisons without sides and covariates, and with ties as half votes."""
@@ -239,12 +245,21 @@ class PaperAltSVM(LowRank):
     def _check_features(self, what: str) -> None:
         raise InputError(f"{what} for AltSVM and Convex; PaperAltSVM does not learn from features")
 
+    def _objective(self) -> dict[str, Any]:
+        """Return the parameters of AltSVM that give the objective of the fit: those of an old file may be others."""
+        return {name: self.fitted.params.get(name, value) for name, value in PUBLISHED.items()}
+
+    def _as_fitted(self) -> Self:
+        made = super()._as_fitted()
+        for name, value in self._objective().items():
+            setattr(made, name, value)
+        return made
+
     def _twin(self) -> AltSVM:
         """The same objective as an AltSVM, which starts where one fit may be compared with another."""
-        fitted = {**self.get_params(), **self._fitted_with}
+        fitted, objective = {**self.get_params(), **self._fitted_params()}, self._objective()
         shared = {name: fitted[name] for name in ("loss", "max_iter", "tol", "n_threads", "seed")}
-        objective = {name: getattr(self, name) for name in PUBLISHED}
-        if self.bias is not False:
+        if objective["bias"] is not False:
             objective["bias"] = allowed(self.bias_reg_)
         rank = min(max(self.rank_, 1), MOST_RANK)
         return AltSVM(rank=rank, reg=allowed(self.reg_), on_interrupt="raise", **shared, **objective)
@@ -252,12 +267,11 @@ class PaperAltSVM(LowRank):
     # -- files ----------------------------------------------------------------------------------------------------
 
     def _about(self) -> dict[str, Any]:
-        return {**super()._about(), "objective": {name: getattr(self, name) for name in PUBLISHED}}
+        return {**super()._about(), "objective": self._objective()}
 
-    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
+    def _restore(self, fitted: FittedModel, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
         # Files of AltSVM(solver="sdca") had these among their parameters, and may have a bias.
-        for name, value in about.get("objective", about["params"]).items():
-            if name in PUBLISHED:
-                setattr(self, name, value)
-        AltSVMParams(loss=self.loss, **{name: getattr(self, name) for name in PUBLISHED}).check()
-        return super()._restore(tensors, about)
+        given = {name: v for name, v in about.get("objective", about["params"]).items() if name in PUBLISHED}
+        fitted.params = {**fitted.params, **given}
+        AltSVMParams(loss=self.loss, **self._with(fitted)._objective()).check()
+        return super()._restore(fitted, tensors, about)

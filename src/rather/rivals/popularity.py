@@ -8,8 +8,9 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..models.clicked import require_clicks
-from ..models.factors import FactorEstimator, with_bias
+from ..models.factors import FactorEstimator
 from ..models.parameters import CALIBRATION_SEED, LIST_THREADS, Params, accepts
+from ..models.scorers import Factors
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,36 @@ class Popularity(FactorEstimator):
     def __init__(self, params: PopularityParams) -> None:
         self.params = params
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        clicks = require_clicks(comparisons, "Popularity")
-        self._set_data(comparisons)
-        users, items = (np.zeros((n, 0)) for n in (comparisons.n_users, comparisons.n_items))
-        bias = np.log1p(np.bincount(clicks.item, minlength=comparisons.n_items))
-        self._set_factors(*with_bias(users, items, bias), 0)
-        return True
+    def scorer(self, data: Comparisons) -> Factors:
+        """Return scores by the number of clicks.
+
+        Parameters
+        ----------
+        data : Comparisons
+            Comparisons with clicks behind them.
+
+        Returns
+        -------
+        Factors
+            Scores of the items, the same for all users.
+
+        Raises
+        ------
+        InputError
+            If there are no clicks.
+
+        See Also
+        --------
+        Estimator.fit : Learn the scores and keep them.
+
+        Examples
+        --------
+        >>> import rather
+        >>> table = {"user": ["ann", "bob", "bob"], "item": ["tea", "tea", "milk"]}
+        >>> clicks = rather.Comparisons.from_clicks(table, allow_empty=True)
+        >>> clicks.items[rather.Popularity().scorer(clicks).item_bias.argmax()]
+        'tea'
+        """
+        clicks = require_clicks(data, "Popularity")
+        bias = np.log1p(np.bincount(clicks.item, minlength=data.n_items))
+        return Factors.of_items(bias, data.n_users)

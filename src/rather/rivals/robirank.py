@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +25,7 @@ from ..models.parameters import (
     accepts,
 )
 from ..native import core
-from .stochastic import Stochastic, click_rows
+from .stochastic import Steps, Stochastic, click_rows, ridge
 
 CLICK_REG = Parameter(RIDGE, "Ridge of the rows of a click. Larger values shrink personal lists towards each other.")
 CLICK_ROUNDS = Parameter(WHOLE, "Number of rounds. A round takes every click once, with users in random order.", "run")
@@ -135,17 +134,17 @@ class RobiRank(Stochastic):
     def __init__(self, params: RobiRankParams) -> None:
         self.params = params
 
-    def _begin(self, comparisons: Comparisons) -> Callable[[], float]:
-        clicks = require_clicks(comparisons, "RobiRank")
-        self._start(comparisons, bias=False)
+    def _begin(self, comparisons: Comparisons) -> Steps:
+        clicks, factors = require_clicks(comparisons, "RobiRank"), self._start(comparisons, bias=False)
         rows, n = click_rows(clicks, comparisons), len(clicks.user)
         users = np.bincount(clicks.user, minlength=comparisons.n_users) * (self.reg / n)
         items = np.bincount(clicks.item, minlength=comparisons.n_items) * (self.reg / n)
         p, q = (np.full(m, self.reg, np.float32) for m in (comparisons.n_users, comparisons.n_items))
         rng = np.random.default_rng(self.seed)
 
-        def make_round() -> float:
+        def descend(done: int) -> float:
             order = rng.permutation(comparisons.n_users).astype(np.int32)
-            return float(core.robirank_pass(rows, order, self._pass(p, q, n))) + self._ridge(users, items)
+            loss = float(core.robirank_pass(rows, order, self._pass(factors, p, q, n, done)))
+            return loss + ridge(factors, users, items)
 
-        return make_round
+        return Steps(factors, descend)

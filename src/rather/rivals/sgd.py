@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,12 +27,14 @@ from ..models.parameters import (
     Params,
     accepts,
 )
+from ..models.posed import Posed
+from ..models.scorers import Factors
 from ..native import core, threads
 from ..solving import start
 from ..solving.problem import Problem
 from ..solving.reg import reg_scales
 from ..solving.scales import scales
-from .stochastic import Stochastic, at_least_a_round, counts
+from .stochastic import Steps, Stochastic, at_least_a_round, counts
 
 REG_FACTOR = 2.0  # held-out training ratings of MovieLens 1M, 20 to 100 a user, prefer it to 1.7 and 2.5
 
@@ -167,24 +168,24 @@ class SGD(Stochastic, Certified, FoldInModel):
     def __init__(self, params: SGDParams) -> None:
         self.params = params
 
-    def _begin(self, comparisons: Comparisons) -> Callable[[], float]:
+    def _begin(self, comparisons: Comparisons) -> Steps:
         store, n_threads, rank = comparisons.store, threads(self.n_threads), int(self.get_params()["rank"])
-        scaled, self.user_rule_ = scales(store, user_power=0.0, item_power=0.0, balance=0.0)
+        scaled, rule = scales(store, user_power=0.0, item_power=0.0, balance=0.0)
         problem = Problem(store, rank=rank, loss=self.loss, bias=False, scales=scaled, n_threads=n_threads)
-        self.loss_ = self.loss
-        self.reg_ = REG_FACTOR * reg_scales(store, loss=self.loss, scales=scaled, n_threads=n_threads)[0]
+        reg = REG_FACTOR * reg_scales(store, loss=self.loss, scales=scaled, n_threads=n_threads)[0]
         if self.reg is not None:
-            self.reg_ = float(self.reg)
-        problem.set_reg(self.reg_, 1.0)
+            reg = float(self.reg)
+        problem.set_reg(reg, 1.0)
         start.uniform(problem, self.seed)
-        self._set_factors(problem.U, problem.V, rank)
-        p, q = (np.asarray(self.reg_ / np.maximum(n, 1), np.float32) for n in counts(comparisons))
-        self._pose(comparisons.source, problem)
+        factors = Factors.packed(problem.U, problem.V, rank)
+        p, q = (np.asarray(reg / np.maximum(n, 1), np.float32) for n in counts(comparisons))
         updates = at_least_a_round(comparisons, len(comparisons))
 
-        def make_round() -> float:
-            core.descend_comparisons(store, problem.loss, scaled.user_weight, self._pass(p, q, updates))
+        def descend(done: int) -> float:
+            steps = self._pass(factors, p, q, updates, done)
+            core.descend_comparisons(store, problem.loss, scaled.user_weight, steps)
             problem.refresh()
             return problem.objective()
 
-        return make_round
+        posed = Posed.of(comparisons.source, problem)
+        return Steps(factors, descend, loss=self.loss, reg=reg, user_rule=rule, posed=posed)
