@@ -25,15 +25,13 @@ from .calibration import Calibration, Slope, by_twins
 from .exclusions import Rows, exclusions, is_in, select
 from .files import save_model
 from .lists import best_of_all, best_scores
-from .parameters import Params, allowed
+from .parameters import Params, ReadThrough, allowed
 from .state import Stateful, of_one_moment
 from .unknown import check_unknown, left_out
 
 REFIT = "items are learned from comparisons: fit again with some that involve it"
 EVERYONE: Any = object()
 BLOCK = 2**22  # scores at a time in lists
-
-ABSENT = {"n_threads": None, "seed": 0, "ties": "half"}  # for estimators that have no such parameter
 
 
 class Estimator(Stateful):
@@ -58,8 +56,8 @@ class Estimator(Stateful):
 
     UNKNOWN_USER = "fit again with some of their answers"
     params: Params
-    n_threads: int | None
-    seed: int
+    n_threads: int | None = None
+    seed: int = 0
     whole_rows = False  # whether scores of some items take those of all
 
     _fitted_with: dict[str, Any]  # the parameters of the fit
@@ -105,11 +103,11 @@ class Estimator(Stateful):
             self.__dict__.update(params)
         return self
 
-    def __setattr__(self, name: str, value: object) -> None:
-        held = self.__dict__.get("params")
-        if held is not None and name in type(held).__dataclass_fields__:
-            name, value = "params", replace(held, **{name: value})
-        object.__setattr__(self, name, value)
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in getattr(cls.__init__, "declared", ()):
+            if not callable(getattr(cls, name, None)):  # rank is a method as well
+                setattr(cls, name, ReadThrough(name))
 
     def _check_params(self) -> None:
         """Refuse parameters that are not what a fit takes."""
@@ -330,12 +328,7 @@ class Estimator(Stateful):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(comparisons) first")
 
     def __getattr__(self, name: str) -> Any:
-        # Only reached when an attribute is missing: parameters, and attributes of a fit, which get a sentence.
-        held = self.__dict__.get("params")
-        if held is not None and name in type(held).__dataclass_fields__:
-            return getattr(held, name)
-        if name in ABSENT:
-            return ABSENT[name]
+        # Only reached when an attribute is missing: the attributes of a fit get the sentence, not a bare name.
         if name.endswith("_") and not name.startswith("_") and "user_vocabulary_" not in self.__dict__:
             raise NotFittedError(f"{type(self).__name__} has no {name!r} before fit(comparisons)")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

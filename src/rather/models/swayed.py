@@ -56,7 +56,7 @@ class Told:
 class Swayed(FactorEstimator):
     """A factor model of votes that may carry which item stood first, numbers, ties."""
 
-    ties: str
+    ties: str = "half"  # of kinds that do not say
     trust_: FloatArray | None = None  # how much each user counts
     context_effects_: Mapping[str, float] = MappingProxyType(
         {}
