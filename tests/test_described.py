@@ -116,7 +116,7 @@ def test_newcomers_with_features():
     np.testing.assert_array_equal(many.score("newer", model.items_), nobody.score(model.items_))
     with pytest.raises(InputError, match="no user feature 'age'"):
         model.fold_in([], features={"age": 3})
-    with pytest.raises(InputError, match="without user_features"):
+    with pytest.raises(InputError, match="without features of users"):
         AltSVM().fit(votes).fold_in([], features={"sex": "m"})
 
 
@@ -160,7 +160,7 @@ def test_items_added_later_are_those_described_in_the_fit():
     assert abs(model.score("u2", "z")[0] - before) < abs(plain.score("u2", "z")[0] - before)
     with pytest.raises(InputError, match="none of the items is new"):
         model.add_items(later)
-    with pytest.raises(InputError, match="without item_features"):
+    with pytest.raises(InputError, match="without features of items"):
         AltSVM().fit(votes).add_items(later)
 
 
@@ -255,7 +255,7 @@ def test_tastes_say_what_moves_people():
     gap = told["genre: drama"].own - told["genre: horror"].own
     a, b = ({"item": ["x"], "genre": [g], "year": [1985.0]} for g in ("drama", "horror"))
     assert gap == pytest.approx(model.slope_ * float((model.reward("u1", a) - model.reward("u1", b))[0]), rel=1e-3)
-    with pytest.raises(InputError, match="without item_features"):
+    with pytest.raises(InputError, match="without features of items"):
         AltSVM().fit(votes).tastes()
 
 
@@ -443,7 +443,7 @@ def test_embeddings_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match="one embedding, and these"):
         votes, items, _, _ = film_club()
         AltSVM().fit(votes, item_features=items).reward_head()
-    with pytest.raises(InputError, match="knows nothing of items' features"):
+    with pytest.raises(InputError, match="without features of items"):
         rather.pairwise_accuracy(Global().fit(film_club()[0]), choices)
 
 

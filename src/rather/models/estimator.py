@@ -27,7 +27,7 @@ from .exclusions import Rows, exclusions, is_in, select
 from .files import save_model
 from .fitted import Fit, FittedModel, FromFit, Published
 from .lists import best_of_all
-from .parameters import Params, allowed
+from .parameters import Params, ReadThrough, allowed
 from .progress import Progress
 from .scorers import Scorer
 from .summary import summary
@@ -47,8 +47,6 @@ class _Everyone:
 
 
 EVERYONE: Any = _Everyone()
-
-ABSENT = {"n_threads": None, "seed": 0, "ties": "half"}  # for estimators that have no such parameter
 
 
 class Estimator:
@@ -84,8 +82,8 @@ class Estimator:
 
     UNKNOWN_USER = "fit again with some of their answers"
     params: Params
-    n_threads: int | None
-    seed: int
+    n_threads: int | None = None
+    seed: int = 0
     _estimator_type = "classifier"  # of triples; scikit-learn before 1.6 reads it
     SCORER: type[Scorer] = Scorer  # what a file's tensors are made into
 
@@ -187,11 +185,11 @@ class Estimator:
             self.__dict__.update(params)
         return self
 
-    def __setattr__(self, name: str, value: object) -> None:
-        held = self.__dict__.get("params")
-        if held is not None and name in type(held).__dataclass_fields__:
-            name, value = "params", replace(held, **{name: value})
-        object.__setattr__(self, name, value)
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in getattr(cls.__init__, "declared", ()):
+            if not callable(getattr(cls, name, None)):  # rank is a method as well
+                setattr(cls, name, ReadThrough(name))
 
     def _check_params(self) -> None:
         """Refuse parameters that are not what a fit takes."""
@@ -564,12 +562,7 @@ class Estimator:
     # -- state --------------------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        # Only reached when an attribute is missing: parameters, and attributes of a fit, which get a sentence.
-        held = self.__dict__.get("params")
-        if held is not None and name in type(held).__dataclass_fields__:
-            return getattr(held, name)
-        if name in ABSENT:
-            return ABSENT[name]
+        # Only reached when an attribute is missing: the attributes of a fit get the sentence, not a bare name.
         kind = type(self)
         if name.endswith("_") and not name.startswith("_") and self._fitted is None:
             raise NotFittedError(f"{kind.__name__} has no {name!r} before fit(comparisons)")

@@ -98,10 +98,24 @@ def accepts(params: Callable[P, T]) -> Callable[[Callable[[S, T], None]], Callab
         this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
         signature = own.replace(parameters=[this, *own.parameters.values()], return_annotation=None)
         __init__.__signature__ = signature  # type: ignore[attr-defined]
+        __init__.declared = list(own.parameters)  # type: ignore[attr-defined]
         __init__.__qualname__, __init__.__module__ = init.__qualname__, init.__module__
         return __init__
 
     return signed
+
+
+class ReadThrough:
+    """An attribute of an estimator that is read from its parameters, and set by ``set_params``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, estimator: Any, kind: type[Any]) -> Any:
+        return self if estimator is None else getattr(estimator.params, self.name)
+
+    def __set__(self, estimator: Any, value: object) -> None:
+        estimator.set_params(**{self.name: value})
 
 
 def allowed(ridge: float) -> float:

@@ -31,7 +31,7 @@ SIDES = {"left": 1.0, "first": 1.0, "right": -1.0, "second": -1.0, None: 0.0}
 class Swayed(FactorEstimator):
     """Add position bias, covariate effects and ties to a factor model of votes."""
 
-    ties: str
+    ties: str = "half"  # of kinds that do not say
 
     @property
     def trust_(self) -> FloatArray | None:
