@@ -39,7 +39,7 @@ def update(options: argparse.Namespace) -> Answer:
     if out != options.model:
         check_model(out, options.force)
     model = load(options.model)
-    holds = model._fitted_to is not None
+    holds = model.fitted.training is not None
     if options.slim is False and options.file is None and not holds:
         raise InputError(f"{options.model!r} holds nobody's answers, so there are none to keep; leave --no-slim out")
     options.slim = not holds if options.slim is None else options.slim

@@ -472,7 +472,7 @@ class Estimator:
 
     @property
     def classes_(self) -> Any:
-        """The values of :meth:`predict`, in the order of the columns of :meth:`predict_proba`."""
+        """The values of :meth:`predict`, as :meth:`predict_proba` has its columns."""
         _ = self.fitted
         return np.array([-1, 1])
 

@@ -18,7 +18,8 @@ from .scorers import Factors, best_rows
 class FactorEstimator(Estimator):
     r"""Learn a short vector for every user and item; scores are their products.
 
-    Use one of its subclasses, such as :class:`AltSVM`, or :meth:`set_factors` to bring vectors of your own.
+    Use one of its subclasses, such as :class:`AltSVM`. A subclass of your own returns :class:`Factors` from
+    :meth:`scorer`.
 
     Attributes
     ----------
