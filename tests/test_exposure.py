@@ -73,7 +73,7 @@ def test_only_where_people_choose():
 def test_it_predicts_better_where_people_choose(seed):
     train, test = stars(seed, n_users=400, n_items=200, per_user=15).split(0.2, seed=0, by="items")
     with_it, without = (AltSVM(rank=8, exposure=wanted).fit(train) for wanted in (None, False))
-    assert with_it.prior_ is not None and without.prior_ is None
+    assert with_it.fitted.prior is not None and without.fitted.prior is None
     assert rather.pairwise_accuracy(with_it, test) > rather.pairwise_accuracy(without, test) + 0.01
 
 
@@ -198,7 +198,7 @@ def test_newcomers_of_the_constrained_program():
         made, (scaled, _) = exposed(comparisons, True), model._spec().scales(comparisons.source)
         prior = priors(comparisons.source.store, scaled, made, Known(), 1).users
         np.testing.assert_allclose(
-            model.prior_[1], prior.coefficients(model.fitted.scorer.U)[:, : model.rank_], atol=1e-5
+            model.fitted.prior[1], prior.coefficients(model.fitted.scorer.U)[:, : model.rank_], atol=1e-5
         )
 
 

@@ -102,9 +102,9 @@ def test_the_default_balance_is_altsvms():
     """Ratings weigh users by their number of comparisons, votes do not."""
     world = rather.simulate(n_users=15, n_items=8, per_user=6, levels=4, seed=0)
     for comparisons in (world.comparisons, rather.simulate(n_users=15, n_items=8, per_user=6).comparisons):
-        balance = rather.AltSVM(rank=2).fit(comparisons).user_rule_.balance
+        balance = rather.AltSVM(rank=2).fit(comparisons).fitted.user_rule.balance
         model, same = Global(reg=2.0).fit(comparisons), Global(reg=2.0, balance=balance).fit(comparisons)
-        assert model.user_rule_.balance == balance
+        assert model.fitted.user_rule.balance == balance
         np.testing.assert_array_equal(model.item_bias_, same.item_bias_)
         assert (balance > 0) == (comparisons is world.comparisons)
 
