@@ -377,7 +377,7 @@ def test_newcomers_with_features_and_without_anything(monkeypatch):
     )
     nobody, asked = model.fold_in([]), model.fold_in([], asked=True)
     a, b = np.array([5]), np.array([6])
-    assert nobody.belief.margins(a, b)[1][0] == pytest.approx(asked.belief.margins(a, b)[1][0], rel=1e-6)
+    assert nobody.posterior.margins(a, b)[1][0] == pytest.approx(asked.posterior.margins(a, b)[1][0], rel=1e-6)
 
 
 def test_files_after_updates_and_of_newcomers(tmp_path, monkeypatch):
