@@ -450,7 +450,7 @@ def test_embeddings_that_do_not_fit_are_refused():
 def test_the_encoder_and_strengths_survive_json():
     votes, items, people, _ = film_club()
     model = AltSVM().fit(votes, item_features=items, user_features=people)
-    for learned in model._learned().values():
+    for learned in model.fitted.features.values():
         about = json.loads(json.dumps(learned.about()))
         assert about["strengths"] == [None if s == OFF else s for s in learned.strengths]
 

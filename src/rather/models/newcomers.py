@@ -322,7 +322,8 @@ class FoldInModel(Describing, Sure):
             store, rank=rank, loss=loss, bias=True, scales=scaled, n_threads=n_threads,
             around=Around.of(source),
         )  # fmt: skip
-        problem.set_effects_in_scores(self._effects_of(source))
+        if problem.around is not None:
+            problem.set_effects_in_scores(self._effects_of(source))
         problem.V[:] = factors.V[items]
         problem.set_reg(reg, 1.0)
         if mean is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -74,7 +73,7 @@ class Person:
         reluctance: Callable[[], FloatArray | None],
         believed: Callable[[], Belief],
     ) -> None:
-        self.model = copy(model)  # the model they came from, whatever is fitted later
+        self.model = model  # a copy: the model they came from, whatever is fitted later
         self.answers, self._reluctance, self._believed = answers, reluctance, believed
         self._u, self._met = u, met  # the items in the answers
 
