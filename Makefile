@@ -86,7 +86,7 @@ bench: $(VENV)/installed-dev ## Measure quality and speed on the data sets under
 	$(BIN)/python benchmarks/movielens.py
 	$(BIN)/python benchmarks/letterboxd.py
 
-paper: $(VENV)/installed-dev ## The paper's tables and figures, on what data there is under $$RATHER_DATA, and docs/paper.md
+paper: $(VENV)/installed-dev ## The paper's tables and figures, on what data there is under $$RATHER_DATA, and docs/benchmarks/paper.md
 	for name in table1 table2 table3 table4 figure2 sgd_tables page; do $(BIN)/rather paper $$name $$([ $$name = page ] || echo --committed) || exit 1; done
 
 sanitize: $(VENV)/installed-dev ## Run the tests of the core under the address, undefined-behaviour and thread sanitizers

@@ -1,6 +1,6 @@
 """The pictures of the page: the film club, after fifteen answers of somebody who likes films dark and loud.
 
-    PYTHONPATH=build/browser:tests .venv/bin/python docs/screenshots.py     # writes docs/pictures/page*.png; a minute
+    PYTHONPATH=build/browser:tests .venv/bin/python scripts/pictures/page.py     # writes docs/pictures/page*.png; a minute
 
 The questions are drawn, so the pictures differ from run to run. ``bash scripts/browser .venv`` fills build/browser.
 """
@@ -17,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 from browsing import CHROMIUM, DESKTOP, PHONE, Visit, chromium, served
 from rather.cli.film_club import FILMS
 
-PICTURES = Path(__file__).parent / "pictures"
+PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 MOST = 250_000  # bytes
 
 
