@@ -1,7 +1,7 @@
 """Write the evidence table of README.md from benchmarks/results.
 
-    python scripts/readme_evidence.py            # says whether README.md is up to date, and fails if it is not
-    python scripts/readme_evidence.py --write    # writes the table
+python scripts/readme_evidence.py            # says whether README.md is up to date, and fails if it is not
+python scripts/readme_evidence.py --write    # writes the table
 """
 
 from __future__ import annotations

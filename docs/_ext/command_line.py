@@ -36,4 +36,3 @@ def setup(app: Any) -> dict[str, Any]:
     os.environ["COLUMNS"] = "100"  # the page must not depend on the terminal
     app.add_directive("command-line", CommandLine)
     return {"parallel_read_safe": True}
-
