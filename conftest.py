@@ -1,4 +1,4 @@
-"""Examples in docstrings, the README and docs/ run in a folder of their own, so that files they write leave no trace."""
+"""Examples in docstrings, the README and docs/ run in a folder of their own, so that their files leave no trace."""
 
 from importlib.util import find_spec
 

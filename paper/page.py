@@ -1,4 +1,4 @@
-"""docs/benchmarks/paper.md: every table and figure from the committed results beside the paper's, and whether each claim held.
+"""docs/benchmarks/paper.md: every table and figure from the committed results, and whether each claim held.
 
 rather paper page
 """

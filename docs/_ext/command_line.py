@@ -1,21 +1,29 @@
-"""The directive ``command-line``: the help of every command, from the grammar that the commands use."""
+"""The directive ``command-line``: the help of every command, as the command itself prints it."""
 
 from __future__ import annotations
 
-import argparse
+import io
 import os
+from contextlib import redirect_stdout
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
-from rather.cli.grammar import grammar
+from rather.cli.main import main
+
+COMMANDS = (
+    "demo", "fit", "update", "split", "evaluate", "rank", "recommend", "probability", "differences", "effects",
+    "tastes", "ask", "serve", "simulate", "data", "paper", "doctor",
+)  # fmt: skip
 
 
-def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of each command by its name."""
-    (found,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return dict(found.choices)
+def said(*arguments: str) -> str:
+    """Return what a command prints."""
+    out = io.StringIO()
+    with redirect_stdout(out):
+        main([*arguments])
+    return out.getvalue()
 
 
 class CommandLine(Directive):
@@ -23,10 +31,10 @@ class CommandLine(Directive):
 
     def run(self) -> list[nodes.Node]:
         sections: list[nodes.Node] = []
-        for name, parser in commands(grammar()).items():
+        for name in COMMANDS:
             section = nodes.section(ids=[f"rather-{name}"], names=[f"rather {name}"])
+            text = said(name, "--help")
             section += nodes.title(text=f"rather {name}")
-            text = parser.format_help()
             section += nodes.literal_block(text, text, language="text")
             sections.append(section)
         return sections

@@ -3,7 +3,8 @@
     python scripts/pictures/crowd.py      # writes docs/pictures/crowd.svg; a minute
 
 The left panel learns from the first answers of each member of the film club, whose tastes are known. It predicts
-100,000 fresh answers; the values are means of five clubs. The right panel draws the rows of llmfao in benchmarks/results/votes.csv.
+100,000 fresh answers; the values are means of five clubs. The right panel draws the rows of llmfao in
+benchmarks/results/votes.csv.
 """
 
 from __future__ import annotations

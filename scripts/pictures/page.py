@@ -1,6 +1,8 @@
 """The pictures of the page: the film club, after fifteen answers of somebody who likes films dark and loud.
 
-    PYTHONPATH=build/browser:tests .venv/bin/python scripts/pictures/page.py     # writes docs/pictures/page*.png; a minute
+    PYTHONPATH=build/browser:tests .venv/bin/python scripts/pictures/page.py
+
+It writes docs/pictures/page*.png and takes a minute.
 
 The questions are drawn, so the pictures differ from run to run. ``bash scripts/browser .venv`` fills build/browser.
 """
