@@ -115,6 +115,8 @@ class Estimator:
 
     @classmethod
     def _param_names(cls) -> list[str]:
+        if cls.__init__ is object.__init__:  # whose signature takes anything
+            return []
         return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
 
     @property

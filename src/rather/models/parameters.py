@@ -110,6 +110,7 @@ class ReadThrough:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.__doc__ = f"The parameter ``{name}``."
 
     def __get__(self, estimator: Any, kind: type[Any]) -> Any:
         return self if estimator is None else getattr(estimator.params, self.name)
