@@ -2,9 +2,9 @@
 Lists from clicks
 =================
 
-A click says that somebody wanted an item, and nothing about the items that were not clicked. Here the films that a member
-preferred in a vote count as clicks. A tenth of them is held out. The bars show how many of the first five films of a list
-were among these, for three methods.
+A click says that somebody wanted an item, and nothing about the items that were not clicked. Here the films that a
+member preferred in a vote count as clicks. A tenth of them is held out. The bars show how many of the first five films
+of a list were among these, for three methods.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 What features are worth
 =======================
 
-Some people like old films and others new ones. Give rather a table of the films, and it learns how much the year and the
-length are worth to each person. Features that do not help are switched off.
+Some people like old films and others new ones. Give rather a table of the films, and it learns how much the year and
+the length are worth to each person. Features that do not help are switched off.
 """
 
 import numpy as np

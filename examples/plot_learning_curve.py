@@ -2,8 +2,8 @@
 Will more answers help?
 =======================
 
-The curve shows the accuracy on held-out answers, by the number of answers of each member that the model learned from. If
-it still rises, more answers will help.
+The curve shows the accuracy on held-out answers, by the number of answers of each member that the model learned from.
+If it still rises, more answers will help.
 """
 
 import rather

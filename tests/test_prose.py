@@ -15,9 +15,8 @@ README = ROOT / "README.md"
 SKIPPED = {"_build", "examples", "generated"}
 PAGES = [README, *(page for page in sorted(DOCS.rglob("*.md")) if not SKIPPED & set(page.relative_to(DOCS).parts))]
 OLD = {  # written before the rules; this list may only become shorter
-    "benchmarks/baselines.md", "benchmarks/figure1.md", "benchmarks/paper.md", "concepts/features-and-clicks.md",
-    "concepts/mathematics.md", "concepts/theory.md", "concepts/uncertainty.md", "guides/spark.md",
-    "project/architecture.md", "project/extending.md", "project/fuzz.md",
+    "benchmarks/paper.md", "concepts/features-and-clicks.md", "concepts/mathematics.md", "concepts/uncertainty.md",
+    "project/architecture.md",
 }  # fmt: skip
 PLAIN = [page for page in PAGES if page == README or page.relative_to(DOCS).as_posix() not in OLD]
 FRONT = [README, *sorted((DOCS / "start").glob("*.md"))]
