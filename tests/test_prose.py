@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import rather
+from rather.cli.grammar import grammar
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -15,8 +16,7 @@ README = ROOT / "README.md"
 SKIPPED = {"_build", "examples", "generated"}
 PAGES = [README, *(page for page in sorted(DOCS.rglob("*.md")) if not SKIPPED & set(page.relative_to(DOCS).parts))]
 OLD = {  # written before the rules; this list may only become shorter
-    "benchmarks/paper.md", "concepts/features-and-clicks.md", "concepts/mathematics.md", "concepts/uncertainty.md",
-    "project/architecture.md",
+    "benchmarks/paper.md", "project/architecture.md",
 }  # fmt: skip
 PLAIN = [page for page in PAGES if page == README or page.relative_to(DOCS).as_posix() not in OLD]
 FRONT = [README, *sorted((DOCS / "start").glob("*.md"))]
@@ -133,6 +133,13 @@ def test_the_api_index_has_every_public_name():
         for name in re.findall(r"^   (\w+)$", block, re.M)
     ]
     assert sorted(listed) == sorted(set(rather.__all__) - {"datasets", "plot"})
+
+
+def test_the_page_of_the_command_line_has_every_command():
+    """The directive names the commands that ``rather --help`` does."""
+    named = re.search(r"COMMANDS = \((.*?)\)", (DOCS / "_ext" / "command_line.py").read_text(), re.S)[1]
+    (commands,) = (action for action in grammar()._actions if action.choices)
+    assert sorted(re.findall(r'"(\w+)"', named)) == sorted(commands.choices)
 
 
 def test_spelling():
