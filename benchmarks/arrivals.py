@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from copy import copy
 from itertools import pairwise
 from typing import Any
 
@@ -55,13 +56,11 @@ def voted() -> tuple[int, Part]:
 
 def copied(model: Any) -> Any:
     """Another model in the same state."""
-    made = object.__new__(type(model))
-    made.__dict__ = dict(model.__dict__)
-    return made
+    return copy(model)
 
 
 def objective(model: Any) -> float:
-    return float(model._posed.at(model).objective())
+    return float(model.fitted.posed.at(model.fitted.scorer).objective())
 
 
 def above(model: Any, whole: rather.Comparisons) -> float:

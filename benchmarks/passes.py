@@ -38,7 +38,7 @@ def main() -> None:
     )
     problem = Problem(store, rank=RANK, loss=model.loss, bias=True, scales=scaled, n_threads=threads)
     problem.set_reg(model.reg_, model.bias_reg_)
-    problem.U[:], problem.V[:] = model.U_, model.V_
+    problem.U[:], problem.V[:] = model.fitted.scorer.U, model.fitted.scorer.V
     problem.refresh()
     ld = problem.V.shape[1]
     entries, pairs = store.n_entries, store.n_comparisons

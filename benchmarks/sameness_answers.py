@@ -90,7 +90,7 @@ class Answers:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found = ask()
-        except (rather.InputError, rather.FileError, AttributeError) as e:
+        except (rather.InputError, rather.FileError, AttributeError, TypeError) as e:
             self.arrays[name] = np.array(f"refused: {type(e).__name__}")
             return None
         for part, array in flattened(found):
@@ -165,8 +165,12 @@ def ask_everything(out: Answers, name: str, model: Any, comparisons: Any) -> Non
     add("certificate", lambda: vars(model.certificate()) if hasattr(model, "certificate") else "none")
     add("next question", lambda: tuple(vars(rather.next_question(model, users[-1])).values()))
     answers = [(items[0], items[1]), (items[2], items[3])]
+
+    def newcomer(form: Any) -> Any:
+        return model.fold_in(form)
+
     for form in (answers, list(items[:3])):
-        person = add(f"fold in {type(form[0]).__name__}", partial(model.fold_in, form))
+        person = add(f"fold in {type(form[0]).__name__}", partial(newcomer, form))
         if person is not None:
             add("newcomer ranks", person.rank)
             add("newcomer is sure", partial(person.rank, interval=0.8))

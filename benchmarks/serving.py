@@ -34,8 +34,10 @@ def implicit_seconds(model: rather.AltSVM) -> tuple[float, float, float]:
     import scipy.sparse
 
     theirs = implicit.als.AlternatingLeastSquares(factors=101, num_threads=2)
-    theirs.user_factors = np.ascontiguousarray(model.U_[:, :101])  # the same scores: the bias is one more factor
-    theirs.item_factors = np.ascontiguousarray(model.V_[:, :101])
+    factors = model.fitted.scorer  # the same scores: the bias is one more factor
+    assert isinstance(factors, rather.Factors)
+    theirs.user_factors = np.ascontiguousarray(factors.U[:, :101])
+    theirs.item_factors = np.ascontiguousarray(factors.V[:, :101])
     start, item = model.seen_
     seen = scipy.sparse.csr_matrix(
         (np.ones(len(item), np.float32), item, start), (len(model.users_), len(model.items_))

@@ -92,7 +92,10 @@ def coverage(seeds: int) -> Iterator[dict[str, Any]]:
                         inside = (sure["low"] <= chance) & (chance <= sure["high"])
                         held.setdefault(("pairs", answers, "all", level), []).extend(inside)
             everybody = places(truth.mean(axis=0)[model.items_])
-            for who, fitted in (("AltSVM", model), ("Global", rather.Global(loss="logistic").fit(model._fitted_to))):
+            for who, fitted in (
+                ("AltSVM", model),
+                ("Global", rather.Global(loss="logistic").fit(model.fitted.training)),
+            ):
                 for level in LEVELS:
                     ranked = fitted.rank(interval=level)
                     at = np.searchsorted(model.items_, ranked["item"])

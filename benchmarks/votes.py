@@ -166,13 +166,15 @@ def calibration_error(p: Any, bins: int = 10) -> float:
 
 def measured(task: Task, model: Any) -> dict[str, float]:
     """A fitted model of ours on the test answers."""
-    margin = model.score_codes(task.user, task.winner).astype(float) - model.score_codes(task.user, task.loser)
+    scores = model.fitted.scorer.scores
+    margin = scores(task.user, task.winner, 1).astype(float) - scores(task.user, task.loser, 1)
     users, items = model.users_, model.items_
     return judge(task, margin, model.probability(users[task.user], items[task.winner], items[task.loser]).astype(float))
 
 
 def at_best_slope(task: Task, model: Any) -> dict[str, float]:
-    margin = model.score_codes(task.user, task.winner).astype(float) - model.score_codes(task.user, task.loser)
+    scores = model.fitted.scorer.scores
+    margin = scores(task.user, task.winner, 1).astype(float) - scores(task.user, task.loser, 1)
     slope = fit_slope(margin, np.ones(len(margin)))
     right = np.where(margin == 0, 0.5, margin > 0)
     return {"accuracy": float(right.mean()), "log loss": log_loss(slope * margin, np.ones(len(margin)))}
@@ -189,7 +191,7 @@ def alone(task: Task) -> dict[str, float]:
     model = rather.Global(reg=1.0, loss="logistic", item_power=0.0, n_threads=1)
     model.fit(rather.Comparisons.from_frame({**said, **({} if pairs.weight is None else {"weight": pairs.weight})}))
     model.calibrate()
-    codes = (model.item_vocabulary_.codes(own(task.user, item)) for item in (task.winner, task.loser))
+    codes = (model.fitted.items.codes(own(task.user, item)) for item in (task.winner, task.loser))
     score = [np.where(at < 0, 0.0, model.item_bias_[at]) for at in codes]
     margin = score[0] - score[1]
     return judge(task, margin, 1 / (1 + np.exp(-(model.slope_ or 0.0) * margin)))
@@ -227,7 +229,7 @@ def _factor(model: rather.AltSVM, train: rather.Comparisons) -> float:
     """What reg_ is, in units of the scale of reg."""
     from rather.solving.reg import reg_scales
 
-    scaled, _ = model._scales(train.source)
+    scaled, _ = model._spec().scales(train.source)
     return float(model.reg_ / reg_scales(train.store, loss=model.loss, scales=scaled, n_threads=1)[0])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ class Fit(Action):
         super().__init__(folder)
         self.estimator, self.new, self.keep = estimator, new, keep
         self.before = estimator.fit(old)
-        self.old_state = dict(estimator.__dict__)
+        self.old = estimator.fitted
         self.was = fingerprint(estimator)
         self.rounds: list[Any] = []
         again = type(estimator)(**{**estimator.get_params(), "callback": self._listen})
@@ -61,7 +62,7 @@ class Fit(Action):
     def begin(self) -> None:
         super().begin()
         self.model = type(self.estimator)(**{**self.estimator.get_params(), "on_interrupt": self.keep})
-        self.model.__dict__ = {**self.old_state, "on_interrupt": self.keep}
+        self.model._fitted = self.old
 
     def act(self) -> None:
         self.model.fit(self.new)
@@ -137,13 +138,13 @@ class Calibration(Action):
         super().__init__(folder)
         params: dict[str, Any] = {"rank": 3, "reg": 2.0, "max_iter": 3, "n_threads": 1}
         self.ask, self.fitted = ask, AltSVM(**params).fit(small_data("votes"))
-        self.state, self.was = dict(self.fitted.__dict__), fingerprint(self.fitted)
+        self.was = fingerprint(self.fitted)
         self.slope = AltSVM(**params).fit(small_data("votes")).calibrate().slope_
 
     def begin(self) -> None:
         super().begin()
         self.model = AltSVM()
-        self.model.__dict__ = {**self.state, "_slope": Slope()}
+        self.model._fitted = replace(self.fitted.fitted, slope=Slope())
 
     def act(self) -> None:
         self.ask(self.model)

@@ -185,9 +185,9 @@ def _hostile_model(shared: Shared, rng: random.Random, count: Counter[str]) -> N
         model.n_threads = 1
     try:
         check_sound(model)
-        if model._fitted_to is not None and isinstance(model, AltSVM):
+        if model.fitted.training is not None and isinstance(model, AltSVM):
             model.set_params(max_iter=2)
-            check_sound(model.update(model._fitted_to))
+            check_sound(model.update(model.fitted.training))
             model.certificate()
             model.save(path, comparisons=True)
         else:

@@ -168,7 +168,7 @@ def _fit(name: str, params: dict[str, Any], comparisons: Comparisons, folder: Pa
         if name not in RACES and getattr(model, "solver", "newton") != "sdca":
             other = kind(**params, n_threads=3).fit(comparisons)
             assert every_score(other).tobytes() == every_score(model).tobytes(), "3 threads give other bits than 1"
-            assert other._slope.found == model._slope.found, "3 threads are surer, or less, than 1"
+            assert other.fitted.slope.found == model.fitted.slope.found, "3 threads are surer, or less, than 1"
             if name in ("AltSVM", "Convex"):
                 assert other.context_effects_ == model.context_effects_, "3 threads find other effects than 1"
                 if model.context_effects_ or model._knows_ties():
@@ -198,21 +198,23 @@ def _fit(name: str, params: dict[str, Any], comparisons: Comparisons, folder: Pa
 
 def _converged(model: Any, params: dict[str, Any], count: Counter[str]) -> None:
     """Where a fit says that it converged to a small tolerance: what Newton's method still gains on either half."""
-    tol = model._fitted_to.source.tol if params.get("tol") is None else params["tol"]  # that of clicks is not small
+    tol = (
+        model.fitted.training.source.tol if params.get("tol") is None else params["tol"]
+    )  # that of clicks is not small
     if not model.converged_ or tol > 5e-3 or params.get("rank") == "auto":
         return
     ours = _objective(model, "neither")
     best = min(_objective(model, half) for half in ("users", "items"))
     solver = getattr(model, "solver", "newton")
     resolved = SHORT[solver] if model.loss == "hinge" else SHORT[solver] ** 2
-    limit = WORST * best + resolved * model._posed.at(model).loss_at_zero()
+    limit = WORST * best + resolved * model.fitted.posed.at(model.fitted.scorer).loss_at_zero()
     assert ours <= limit, f"{solver} says it converged at {ours:.6g}; Newton's halves reach {best:.6g}"
     count[f"converged fits of {solver} checked"] += 1
 
 
 def _objective(model: Any, half: str) -> float:
     """The objective at a model's factors, once one half or neither is solved by Newton's method."""
-    problem = model._posed.at(model)
+    problem = model.fitted.posed.at(model.fitted.scorer)
     if half == "users":
         solve_users(problem)
     elif half == "items":

@@ -130,7 +130,7 @@ def _fit(name: str, threads: int, checkpoint: str, out: str) -> None:
         "V": model.item_factors_,
         "b": model.item_bias_,
         "reg": model.reg_,
-        "slope": [] if model._slope.found is None else astuple(model._slope.found),
+        "slope": [] if model.fitted.slope.found is None else astuple(model.fitted.slope.found),
     }
     records = [record["objective"] for record in model.history_]
     np.savez(out, **parts, history=records, cv=[r["accuracy"] for r in model.cv_results_])

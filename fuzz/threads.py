@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ class Shared:
             AltSVM(**ALIKE, **params, callback=self._learn).fit(comparisons)
 
     def _learn(self, model: Any, record: Any) -> None:
-        state = model._frozen()
+        state = copy(model)
         for name, ask in self.asks.items():
             self.known[name].add(ask(state))
 
@@ -90,7 +91,9 @@ class Shared:
             "probability": lambda model: model.probability(users, items[0], items[1]).tobytes(),
             "fold in": newcomer,
             "save": saved,
-            "predict": lambda model: model.score_any(np.full(3, -1, np.int32), np.arange(3, dtype=np.int32)).tobytes(),
+            "predict": lambda model: model._scores_any(
+                np.full(3, -1, np.int32), np.arange(3, dtype=np.int32)
+            ).tobytes(),
             "certificate": lambda model: repr(model.certificate()),
         }
 

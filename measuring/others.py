@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import rather
+from rather.rivals.item_weights import ClickWeights, ItemWeights
 
 Timed = tuple[float, float, Any]
 Fit = Callable[[Any, int, int], Timed]  # from a table, a seed and a number of threads
@@ -56,14 +57,32 @@ def matrix(train: Any) -> tuple[Any, Any, Any]:
     return users, items, scipy.sparse.csr_matrix((ones, (user, item)), (len(users), len(items)))
 
 
+class Given(rather.FactorEstimator):
+    """Somebody else's factors."""
+
+    def __init__(self, factors: rather.Factors) -> None:
+        self.factors = factors
+
+    def scorer(self, data: rather.Comparisons) -> rather.Factors:
+        return self.factors
+
+
+class GivenWeights(ItemWeights):
+    """Somebody else's weights between items."""
+
+    def __init__(self, weights: Any) -> None:
+        self.weights = weights
+
+    def scorer(self, data: rather.Comparisons) -> ClickWeights:
+        return ClickWeights(self.weights, data)
+
+
 def judged(train: Any, users: Any, items: Any, U: Any, V: Any, bias: Any = 0.0) -> rather.FactorEstimator:
     """Somebody else's factors as a model of ours."""
     clicks = rather.Comparisons.from_clicks(train, unseen=1)
     assert np.array_equal(clicks.users, users) and np.array_equal(clicks.items, items)
-    model: rather.FactorEstimator = rather.BPR(rank=U.shape[1]).set_factors(
-        clicks, U, V, np.broadcast_to(bias, len(items))
-    )
-    return model
+    fitted: Given = Given(rather.Factors(U, V, np.broadcast_to(bias, len(items)))).fit(clicks)
+    return fitted
 
 
 def implicit(kind: str, **settings: Any) -> Fit:
@@ -122,7 +141,7 @@ def irspack_slim(**settings: Any) -> Fit:
             return SLIMRecommender(prepared[2], n_threads=n_threads, **settings).learn()
 
         prepare, took, model = timed(lambda: matrix(train), fit)
-        return prepare, took, rather.RP3beta().set_weights(rather.Comparisons.from_clicks(train, unseen=1), model.W)
+        return prepare, took, GivenWeights(model.W).fit(rather.Comparisons.from_clicks(train, unseen=1))
 
     return run
 

@@ -7,6 +7,8 @@ from rather.data.ids import Vocabulary, as_ids
 from rather.data.rows import row_starts
 from rather.data.votes import Votes
 from rather.models.calibration import Calibration, Slope
+from rather.models.fitted import FittedModel
+from rather.models.scorers import Factors
 from rather.native import factor
 from rather.solving.scales import UserRule
 
@@ -31,13 +33,11 @@ def model_of(scores, users=None, items=None, seen=()):
     items = [chr(ord("A") + j) for j in range(n_items)] if items is None else items
     U, V = factor(n_users, n_items + 1), factor(n_items, n_items + 1)
     U[:, :n_items], U[:, n_items], V[:, :n_items] = scores, 1, np.eye(n_items)
-    model = AltSVM(rank=n_items)
-    model.user_vocabulary_ = Vocabulary(as_ids(users, "users"), "user")
-    model.item_vocabulary_ = Vocabulary(as_ids(items, "items"), "item")
-    model._set_factors(U, V, n_items)
     who, what = np.array(sorted(seen), np.int32).reshape(-1, 2).T
-    model.seen_ = (row_starts(who, n_users), what.copy())
-    model.loss_, model.reg_, model.user_rule_ = "squared_hinge", 1.0, UserRule(0.0, 1.0, 0.0)
-    model._slope, model._fitted_to, model.names_ = Slope(Calibration(1.0)), None, {}
-    model.frame_kind_, model.history_ = "dict", []
+    model = AltSVM(rank=n_items)
+    model._fitted = FittedModel(
+        {}, Vocabulary(as_ids(users, "users"), "user"), Vocabulary(as_ids(items, "items"), "item"), "dict", {},
+        (row_starts(who, n_users), what.copy()), Factors.packed(U, V, n_items), None, Slope(Calibration(1.0)),
+        loss="squared_hinge", reg=1.0, user_rule=UserRule(0.0, 1.0, 0.0), history=[],
+    )  # fmt: skip
     return model

@@ -28,6 +28,7 @@ from rather.server.serving import Served, Settings
 POSTGRES = os.environ.get("RATHER_POSTGRES")  # of a server on which databases may be made
 KINDS = ["sqlite", *(["postgresql"] if POSTGRES else [])]
 ITEMS = "apple", "banana", "cherry", "date", "elder", "fig", "grape", "honeydew"
+HANGS = 600  # seconds: the limit of tests that hang, and of nothing else
 _number = itertools.count()
 
 
@@ -86,7 +87,7 @@ class Here:
         self._clock.stop()
 
     def wait(self, coroutine):
-        return self.loop.run_until_complete(asyncio.wait_for(coroutine, 300))
+        return self.loop.run_until_complete(asyncio.wait_for(coroutine, HANGS))
 
     def until(self, holds):
         """Go on until something holds, as it must; the limit is for tests that hang."""
@@ -163,6 +164,7 @@ def opened(database):
 
 
 __all__ = [
+    "HANGS",
     "ITEMS",
     "KINDS",
     "POSTGRES",

@@ -38,8 +38,8 @@ def test_they_are_the_best_rows(parts, loss, bias):
     seen = np.bincount(old.source.met()[1])
     shape = np.sqrt(new.store.item_count[np.isin(new.items, LATE)] * seen.sum() / (seen**2).sum())
     pairs = new.pairs()
-    u = model.user_factors_[model.user_vocabulary_.codes(new.users)[pairs.user]].astype(float)
-    sides = [model.item_vocabulary_.codes(new.items)[side] for side in (pairs.winner, pairs.loser)]
+    u = model.user_factors_[model.fitted.users.codes(new.users)[pairs.user]].astype(float)
+    sides = [model.fitted.items.codes(new.items)[side] for side in (pairs.winner, pairs.loser)]
     rows = np.column_stack((model.item_factors_, model.item_bias_)).astype(float)
 
     def objective(x):
@@ -77,7 +77,7 @@ def test_what_follows(parts, tmp_path):
     model.save(tmp_path / "m")
     for one in (model, rather.load(tmp_path / "m")):
         one.update(Comparisons.from_frame({"user": ["zoe"], "winner": [LATE[0]], "loser": ["item 1"]}))
-        assert len(one.items_) == 20 and len(one._fitted_to) == len(whole) + 1
+        assert len(one.items_) == 20 and len(one.fitted.training) == len(whole) + 1
     alone = Convex(reg=20.0).fit(old).add_items(new)
     assert LATE[0] in alone.rank("user 1")["item"].tolist()
 
@@ -103,7 +103,7 @@ def test_refusals(parts):
     """Unknown people, no new item, another kind: one sentence, and the model is as it was."""
     old, new = parts
     model = AltSVM(rank=2, reg=5.0).fit(old)
-    state = model.__dict__
+    state = model.fitted
     strange = Comparisons.from_frame({"user": ["x", "y"], "winner": ["soup", "soup"], "loser": ["item 1", "item 2"]})
     rated = Comparisons.from_ratings({"user": ["user 1"] * 2, "item": ["soup", "item 1"], "rating": [1, 2]})
     for given, said in (
@@ -113,6 +113,6 @@ def test_refusals(parts):
     ):  # fmt: skip
         with pytest.raises(InputError, match=said):
             model.add_items(given)
-        assert model.__dict__ is state
+        assert model.fitted is state
     with pytest.raises(InputError, match="not fitted"):
         AltSVM().add_items(new)

@@ -23,7 +23,7 @@ def test_scikit_learn_contract(world):
     """clone copies parameters and no state; set_params changes them; an unknown name is refused."""
     model = AltSVM(rank=3, reg=5.0, seed=2).fit(world.comparisons)
     copy = clone(model)
-    assert copy.get_params() == model.get_params() and not hasattr(copy, "U_")
+    assert copy.get_params() == model.get_params() and not hasattr(copy, "users_")
     assert copy.set_params(rank=7).get_params()["rank"] == 7
     with pytest.raises(InputError, match="no parameter 'ranks'"):
         copy.set_params(ranks=7)

@@ -338,7 +338,7 @@ EVALUATION = {
     "ndcg of ratings too large": (
         lambda b: ratings(lambda f: rather.ndcg(b.model, f), rating=[1, 5000, 2]), "row 1", "5000"),
     "split_ratings of the few": (
-        lambda b: ratings(rather.split_ratings), "60 ratings", "per_user 50", "most any has is 2"),
+        lambda b: ratings(rather.split_ratings), "60 ratings", "per_user is 50", "most any has is 2"),
     "split_ratings of none": (lambda b: rather.split_ratings({"user": [], "item": []}), "no rows"),
     "split_ratings per_user 0": (lambda b: ratings(rather.split_ratings, {"per_user": 0}), "per_user is 0"),
     "split_ratings min_test -1": (lambda b: ratings(rather.split_ratings, {"min_test": -1}), "min_test is -1"),

@@ -143,13 +143,13 @@ def rewritten(path, slope):
 def test_a_slope_alone_is_an_older_files(path):
     """A number is the slope of all: who asks, and of what, makes no difference."""
     model = rather.load(rewritten(path, 1.75))
-    assert model._slope.found == Calibration(1.75) and model.slope_ == 1.75
+    assert model.fitted.slope.found == Calibration(1.75) and model.slope_ == 1.75
     items = model.items_
     margin = model.score("user 3", items) - model.score("user 3", items[::-1].copy())
     p = model.probability("user 3", items, items[::-1].copy())
     np.testing.assert_allclose(p, 1 / (1 + np.exp(-1.75 * margin)), atol=1e-6)
     model.save(path)
-    assert rather.load(path)._slope.found == Calibration(1.75)
+    assert rather.load(path).fitted.slope.found == Calibration(1.75)
     assert rather.load(rewritten(path, None)).slope_ is None
 
 

@@ -57,12 +57,12 @@ def test_help_states_the_defaults_and_choices_of_the_model():
     out = " ".join(run("fit", "--help")[1].split())
     defaults = AltSVM().get_params()
     said = {option: out.split(f"--{option} ")[-1].split(" --")[0] for option in ("rank", "reg", "max-iter")}
-    assert said["max-iter"].endswith(f"({defaults['max_iter']:g})")
-    assert defaults["rank"] is None and said["rank"].endswith(f"({tuning.RANK}; of votes or few ratings, at most)")
-    assert defaults["reg"] is None and said["reg"].endswith("(of votes or few ratings cv, else a rule)")
-    assert f"({Source.tol:g}; clicks {AgainstUnseen.tol:g})" in " ".join(out.split())
-    assert f"--loss L {', '.join(native.LOSSES)}" in out and f"({defaults['loss']})" in out
-    assert "--solver {" + ",".join(reversed(paper_altsvm.SOLVERS)) + "}" in out and "of PaperAltSVM (sdca)" in out
+    assert said["max-iter"].endswith(f"(default: {defaults['max_iter']:g})")
+    assert defaults["rank"] is None and f"(default: {tuning.RANK}, or {AgainstUnseen.rank} for clicks;" in said["rank"]
+    assert defaults["reg"] is None and "(default: cv for votes and for up to 30,000 ratings" in said["reg"]
+    assert Source.tol == 3e-4 and f"(default: 3e-4, {AgainstUnseen.tol:g} for clicks" in out
+    assert f"--loss {'|'.join(native.LOSSES)} " in out and f"(default: {defaults['loss']})" in out
+    assert f"--solver {'|'.join(paper_altsvm.SOLVERS)} PaperAltSVM: solver of the SVMs (default: sdca)" in out
 
 
 def documented():
@@ -123,7 +123,7 @@ def test_doctor_fails_when_threads_matter(monkeypatch):
 
     def fit(self, votes):
         model = real(self, votes)
-        model.V_ = model.V_ + self.n_threads
+        model.fitted.scorer.V = model.fitted.scorer.V + self.n_threads
         return model
 
     monkeypatch.setattr(AltSVM, "fit", fit)

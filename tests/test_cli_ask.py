@@ -264,7 +264,7 @@ def test_what_is_known_of_people(tmp_path):
         (("--explore", 2), "--explore is 2.0"),
         (("--seed", -1), "--seed is -1"),
         (("--candidates", "item 1", "item 99"), "'item 99' was not in the training data"),
-        (("--feature", "age=30"), "the model was fitted without --user-features"),
+        (("--feature", "age=30"), "the model was fitted without features of users"),
         (("--titles", "-"), "standard input is for the answers"),
         (("--out", "answers.txt"), "must end in .csv or .parquet"),
     ],
@@ -426,9 +426,9 @@ def test_a_model_that_does_not_know(votes, tmp_path):
 
 
 def test_models_of_every_kind_can_be_asked(files, tmp_path):
-    """Ratings, menus, rankings and clicks: what fit saves can be asked."""
+    """Ratings, menus, rankings and clicks: what AltSVM makes of them can be asked."""
     for name in ("arena", "menus", "ratings", "rankings", "clicks"):
-        document("fit", files[name], "--out", tmp_path / name, "--rank", 2, "--max-iter", 5)
+        document("fit", files[name], "--out", tmp_path / name, "--model", "AltSVM", "--rank", 2, "--max-iter", 5)
         assert events(tmp_path / name, ["1"])[-1]["answered"] == 1
 
 
@@ -451,7 +451,7 @@ def test_an_updated_model_can_be_asked(updatable, tmp_path):
     """update keeps what was found, also where it leaves the comparisons out."""
     (tmp_path / "today.csv").write_text("user,winner,loser\nnew,item 1,item 2\nnew,item 3,item 4\n")
     document("update", updatable, tmp_path / "today.csv", "--out", tmp_path / "m")
-    before, after = (rather.load(file)._sure for file in (updatable, tmp_path / "m"))
+    before, after = (rather.load(file).fitted.sure for file in (updatable, tmp_path / "m"))
     assert after.sureness == before.sureness and after.crowd is not None
     assert document("rank", tmp_path / "m", "new", "--interval", 0.9)["ranking"]
 

@@ -123,8 +123,8 @@ def test_items_without_features_are_one_line(world, tmp_path):
     features = ("--item-features", tmp_path / "few.csv")
     code, out, err = run("fit", world / "votes.csv", "--out", tmp_path / "m", "--rank", 2, "--json", *features)
     assert code == 0 and json.loads(out)["features"]["item"]["blocks"]
-    said = "rather: 3 of 50 items, such as 'f0', have no row in --item-features; they are taken to be like the average"
-    assert err == f"{said}\n"
+    said = "3 of 50 items, such as 'f0', have no row in the table of their features"
+    assert err == f"rather: {said}; they are taken to be like the average\n"
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_ids_called_as_in_the_data(tmp_path):
     ("text", "said"),
     [
         ("a,b\nf1,2\nf2,3\n", "has no column 'item'; it has 'a', 'b': call one of them 'item'"),
-        ("item,x\ng1,2\ng2,3\n", "none of the 50 items that were compared, such as 'f0', has a row in --item-features"),
+        ("item,x\ng1,2\ng2,3\n", "none of the 50 items that were compared, such as 'f0', has a row in the table"),
         ("item,x\nf1,2.5\nf2,inf\nf3,1\n", "the column 'x' in row 1 (item 'f2') is inf; numbers must be from"),
         ("item,x,y\nf1,3,a\nf2,3,a\n", "the item features tell no two items apart (x: left out, since every value"),
         ("item\nf1\nf2\n", "the item features tell no two items apart"),
@@ -245,7 +245,7 @@ def test_tastes_for_people(path):
 def test_tastes_that_there_are_not(path, plain, world, tmp_path):
     """Models without features, users that are not known and orders that there are not get a sentence."""
     said = complaint("tastes", plain)
-    assert said == "rather: the model was fitted without --item-features, and knows nothing of items' features"
+    assert said == "rather: the model was fitted without features of items; leave them out"
     assert "user 'nobody' was not in the training data; leave USER out" in complaint("tastes", path, "nobody")
     assert "name the USER" in complaint("tastes", path, "--by", "own")
     assert "--top is 0" in complaint("tastes", path, "--top", 0)
@@ -291,7 +291,7 @@ def test_newcomers_of_whom_nothing_can_be_known(path, plain):
         assert said in complaint("rank", path, "--feature", given)
     assert "'age' twice" in complaint("rank", path, "--feature", "age=3", "--feature", "age=4")
     assert "--answers, --prefers or --feature" in complaint("rank", path, "u1", "--feature", "age=3")
-    assert "fitted without --user-features" in complaint("rank", plain, "--feature", "age=3")
+    assert "fitted without features of users" in complaint("rank", plain, "--feature", "age=3")
 
 
 # -- update -----------------------------------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ def test_newer_votes_with_features(path, world, tmp_path):
     films = {"item": films["filmId"], "genres": films["genres"], "year": values(films["year"])}
     newer = rather.Comparisons.from_frame(read_file(world / "later.csv"))
     model = rather.load(path).update(newer, item_features=films, user_features=read_file(world / "late.csv"))
-    np.testing.assert_array_equal(model.V_, rather.load(tmp_path / "m").V_)
+    np.testing.assert_array_equal(model.fitted.scorer.V, rather.load(tmp_path / "m").fitted.scorer.V)
     told = document("update", tmp_path / "m", world / "later.csv")
     assert told["new_items"] == told["new_users"] == 0
 
@@ -345,7 +345,7 @@ def test_updates_that_are_mistakes(path, plain, world, tmp_path):
         ((path, "--item-features", tmp_path / "few.csv"), "the item features lack 'genres', which was learned from"),
         ((path, "--item-features", tmp_path / "odd.csv"), "is 'long ago'; it must be a number"),
         ((path, "--item-features", path), "must be different files"),
-        ((plain, *films), "fitted without --item-features"),
+        ((plain, *films), "fitted without features of items"),
         ((tmp_path / "mean", *films), "Global does not learn from features"),
         ((tmp_path / "bpr", *films), "BPR does not learn from features"),
         ((tmp_path / "bpr", world / "later.csv", *films), "BPR cannot be updated"),

@@ -244,7 +244,7 @@ def test_no_file_is_read_and_written(votes, tmp_path):
         (("--threads", 0), "--threads is 0"),
         (("--max-iter", 0), "--max-iter is 0"),
         (("--loss", "none"), "--loss is 'none'"),
-        (("--solver", "sdca"), "AltSVM has no --solver"),
+        (("--solver", "sdca"), "AltSVM, chosen for named users, has no --solver; leave it out"),
         (("--model", "RobiRank"), "give a file of clicks"),
         (("--model", "CofiRank"), "give a file of ratings or rankings, or give --model AltSVM"),
         (("--model", "Differences"), "give a file of ratings, or give --model AltSVM"),

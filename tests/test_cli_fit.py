@@ -39,7 +39,7 @@ def test_simulated_votes_are_those_of_the_library(tmp_path):
 def test_fit_guesses_the_format(files, tmp_path, name):
     """Each format is recognised by its columns, and the model is the one that the library fits."""
     out = tmp_path / "model"
-    told = document("fit", files[name], "--out", out, "--rank", 4, "--max-iter", 5)
+    told = document("fit", files[name], "--out", out, "--model", "AltSVM", "--rank", 4, "--max-iter", 5)
     assert (told["format"], told["guessed"]) == (name, True)
     expected = AltSVM(rank=4, max_iter=5).fit(comparisons(name, files[name]))
     np.testing.assert_array_equal(rather.load(out).user_factors_, expected.user_factors_)
@@ -91,7 +91,7 @@ def test_files_hold_the_answers_unless_slim(tmp_path):
         told = document("fit", tmp_path / "votes.csv", "--out", path, *option)
         assert (code, told["bytes"], told["answers"]) == (0, path.stat().st_size, not option)
         assert f"{path} ({told['bytes'] / 1000:.3g} kB, {said}" in out
-        assert (rather.load(path)._fitted_to is None) == bool(option)
+        assert (rather.load(path).fitted.training is None) == bool(option)
     assert slim.stat().st_size < whole.stat().st_size
 
 
@@ -175,6 +175,39 @@ def test_rank_column_and_settings(files, tmp_path):
     assert drawn["comparisons"] == 7 * drawn["users"]
     against = document("fit", files["clicks"], "--out", tmp_path / "m", "--unseen", 2)
     assert against["comparisons"] == len(Comparisons.from_clicks(read_file(files["clicks"]), unseen=2))
+
+
+def test_the_data_choose_the_model(files, tmp_path):
+    """Without --model the choice is that of rather.fit, and is told with its reason; --model says nothing of it."""
+    (tmp_path / "nobody.csv").write_text("winner,loser\nA,B\nA,C\nB,C\n")
+    out = tmp_path / "m"
+    for file, options, model, why in (
+        (files["clicks"], (), "ClickRanker", "for clicks"),
+        (files["votes"], (), "AltSVM", "for named users"),
+        (tmp_path / "nobody.csv", ("--no-user",), "Global", "because nobody is named"),
+    ):
+        told = document("fit", file, "--out", out, *options)
+        assert (told["model"], told["model_chosen"]) == (model, why) and type(rather.load(out)).__name__ == model
+        said = " ".join(run("fit", file, "--out", out, *options)[1].split())
+        assert f"model {model}, chosen {why}; --model picks another" in said
+    told = document("fit", files["clicks"], "--out", out, "--model", "AltSVM")
+    assert (told["model"], told["model_chosen"]) == ("AltSVM", None)
+    assert "picks another" not in run("fit", files["clicks"], "--out", out, "--model", "AltSVM")[1]
+    code, _, error = run("fit", files["clicks"], "--out", out, "--tol", 0.1)
+    assert code == 2
+    assert "ClickRanker, chosen for clicks, has no --tol; leave it out, or give --model AltSVM\n" in error
+
+
+def test_features_choose_the_model(files, tmp_path):
+    """Clicks with features are AltSVM's, and features need users who are named."""
+    items = sorted(set(np.asarray(read_file(files["clicks"])["item"]).tolist()))
+    (tmp_path / "items.csv").write_text("item,size\n" + "".join(f"{item},{n}\n" for n, item in enumerate(items)))
+    fit = ("--out", tmp_path / "m", "--item-features", tmp_path / "items.csv")
+    told = document("fit", files["clicks"], *fit)
+    assert (told["model"], told["model_chosen"]) == ("AltSVM", "for clicks with features")
+    (tmp_path / "nobody.csv").write_text(f"winner,loser\n{items[0]},{items[1]}\n")
+    code, _, error = run("fit", tmp_path / "nobody.csv", "--no-user", *fit)
+    assert code == 2 and "these comparisons name nobody; leave the features out" in error
 
 
 def test_other_models(files, tmp_path):

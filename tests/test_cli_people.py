@@ -150,7 +150,7 @@ def test_probability_needs_the_right_ids(path, model, tmp_path):
     assert "2 ids go here, and 3 were given" in complaint(
         "probability", path, "user 3", "item 1", "item 2", "--prefers", "item 1", "item 2"
     )
-    model._slope.found = None
+    model.fitted.slope.found = None
     model.save(tmp_path / "m", comparisons=False)
     said = complaint("probability", tmp_path / "m", "user 3", "item 1", "item 2")
     assert said.endswith("fit it again, with 'rather fit'") and "calibrate" not in said

@@ -134,7 +134,10 @@ def test_menus_stay_whole(tmp_path, parts):
         ((), "split takes --per-user N"),
         (("--per-user", 5, "--test-share", 0.2), "split takes --per-user N"),
         (("--per-user", 5, "--time"), "split takes --per-user N"),
-        (("--per-user", 500), "(--per-user 500 and --min-test 10); the most any has is 12"),
+        (
+            ("--per-user", 500),
+            "--per-user is 500, but no user has 510 ratings, the 10 to test on included;",
+        ),
         (("--per-user", 0), "--per-user is 0"),
         (("--test-share", 1.5), "--test-share is 1.5"),
         (("--test-share", 0.01), "holds nothing out"),

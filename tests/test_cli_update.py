@@ -56,12 +56,12 @@ def test_elsewhere_with_old(parts, tmp_path):
     before = path.read_bytes()
     told = document("update", path, new, "--old", old, "-o", out)
     assert path.read_bytes() == before and not told["answers"] and told["comparisons"] == 800
-    assert rather.load(out)._fitted_to is None and told["bytes"] == out.stat().st_size
+    assert rather.load(out).fitted.training is None and told["bytes"] == out.stat().st_size
     said = " ".join(run("update", path, new, "--old", old, "--out", out, "--slim")[1].split())
     assert "without anybody's answers; --no-slim keeps them)" in said
     assert document("update", path, new, "--old", old, "--out", out, "--no-slim")["answers"]
-    assert len(rather.load(out)._fitted_to) == 800
-    assert not document("update", out, new, "--slim")["answers"] and rather.load(out)._fitted_to is None
+    assert len(rather.load(out).fitted.training) == 800
+    assert not document("update", out, new, "--slim")["answers"] and rather.load(out).fitted.training is None
 
 
 def test_ids_as_the_model_has_them(tmp_path):
@@ -79,7 +79,7 @@ def test_clicks_are_drawn_as_before(options, tmp_path):
     """How clicks were drawn against is in the file, and need not be said again."""
     rng = np.random.default_rng(0)
     write_table(tmp_path / "old.csv", {"user": np.repeat(np.arange(9), 3), "item": rng.integers(12, size=27)})
-    path = fitted(tmp_path / "old.csv", tmp_path / "m", *options)
+    path = fitted(tmp_path / "old.csv", tmp_path / "m", "--model", "AltSVM", *options)
     write_table(tmp_path / "new.csv", {"user": [3], "item": [99]})
     assert document("update", path, tmp_path / "new.csv")["new_items"] == 1
     if options:
@@ -99,7 +99,7 @@ def test_mistakes(parts, tmp_path):
         ((able, new, "--old", old), "leave --old out"),
         ((plain, new, "--old", old, "--unseen", 3), "--unseen does not go with votes"),
         ((plain, old, "--old", new), "--old is not what the model was fitted to"),
-        ((single, new), "BPR cannot be updated; fit it again, to all of the data"),
+        ((single, new), "BPR cannot be updated; fit it again, to all of the data (AltSVM can be updated)"),
         ((able, tmp_path / "stars.csv"), "ratings cannot be joined to votes"),
         ((able, able), "must be different files"),
         ((able, new, "--out", old), "is there already and is not a model"),

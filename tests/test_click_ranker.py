@@ -84,20 +84,21 @@ def test_scores_are_the_sum_of_both_parts(model):
     """Each part has the standard deviation it shall have within people, and mix = 0 leaves the item-item part."""
     every = np.arange(len(model.items_), dtype=np.int32)
     some = np.arange(len(model.users_), dtype=np.int32)
-    people = model._parts[1] * model.low_rank_._score_block(some, every)
-    items = model._score_block(some, every) - people
+    scorer = model.fitted.scorer
+    people = scorer.parts[1] * model.low_rank_.fitted.scorer.block(some, every, 1)
+    items = scorer.block(some, every, 1) - people
     deviations = [np.sqrt(part.var(axis=1).mean()) for part in (items, people)]
     np.testing.assert_allclose(deviations, [1.0, model.mix], rtol=1e-4)
     alone = ClickRanker(rank=3, mix=0, n_threads=1).fit(small_data("clicks"))
-    np.testing.assert_allclose(alone._score_block(some, every), items, atol=1e-5)
-    np.testing.assert_allclose(model.average_scores(), model._score_block(some, every).mean(axis=0), atol=0.5)
+    np.testing.assert_allclose(alone.fitted.scorer.block(some, every, 1), items, atol=1e-5)
+    np.testing.assert_allclose(model.average_scores(), model.fitted.scorer.block(some, every, 1).mean(axis=0), atol=0.5)
 
 
 def test_lists_in_blocks_are_lists_at_once(model, monkeypatch):
     """Scores and lists do not depend on how many are computed at a time."""
     whole = model.recommend(model.users_, k=5, exclude="seen")
     scores = model.score(np.tile(model.users_, 3), np.repeat(model.items_[:3], len(model.users_)))
-    monkeypatch.setattr("rather.models.estimator.BLOCK", 50)
+    monkeypatch.setattr("rather.models.scorers.BLOCK", 50)
     again = model.recommend(model.users_, k=5, exclude="seen")
     assert whole["item"].tolist() == again["item"].tolist() and (whole["score"] == again["score"]).all()
     assert (scores == model.score(np.tile(model.users_, 3), np.repeat(model.items_[:3], len(model.users_)))).all()

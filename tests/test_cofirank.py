@@ -246,8 +246,8 @@ def test_rounds(planted, loss):
 def test_threads_do_not_show(planted, loss):
     """The same bits at one thread and at three, and from the same seed."""
     a, b = (CofiRank(loss=loss, rank=3, max_iter=2, n_threads=n).fit(planted[0]) for n in (1, 3))
-    np.testing.assert_array_equal(a.U_, b.U_)
-    np.testing.assert_array_equal(a.V_, b.V_)
+    np.testing.assert_array_equal(a.fitted.scorer.U, b.fitted.scorer.U)
+    np.testing.assert_array_equal(a.fitted.scorer.V, b.fitted.scorer.V)
 
 
 def test_without_bias(planted):
@@ -273,7 +273,7 @@ def test_save_and_load(planted, tmp_path):
     model.save(tmp_path / "m.rather")
     loaded = rather.load(tmp_path / "m.rather")
     assert isinstance(loaded, CofiRank) and loaded.get_params() == model.get_params() and loaded.reg_ == model.reg_
-    np.testing.assert_array_equal(loaded.V_, model.V_)
+    np.testing.assert_array_equal(loaded.fitted.scorer.V, model.fitted.scorer.V)
     assert loaded.probability(1, 2, 3) == model.probability(1, 2, 3)
     assert loaded.history_ == model.history_
 
@@ -284,7 +284,7 @@ def test_kept_pairs_and_users_who_rate_all_alike():
     a, b = (
         CofiRank(rank=1, n_threads=1).fit(Comparisons.from_ratings(table, keep=keep)) for keep in ("all", "largest-gap")
     )
-    np.testing.assert_array_equal(a.V_, b.V_)
+    np.testing.assert_array_equal(a.fitted.scorer.V, b.fitted.scorer.V)
     assert not a.user_factors_[2].any()
 
 

@@ -284,8 +284,8 @@ def test_a_rank_that_is_no_number():
 def test_growing_never_raises_the_objective(loss):
     comparisons = rather.simulate(60, 40, rank=3, per_user=40, seed=0).comparisons
     model = Convex(reg=1.0, loss=loss)
-    scaled, _ = model._scales(comparisons.source)
-    solver = Growing(model._problem(comparisons.source, scaled, None, 1), 0)
+    scaled, _ = model._spec().scales(comparisons.source)
+    solver = Growing(model._spec().problem(comparisons.source, scaled, None, 1), 0)
     objectives = [solver.round()["objective"] for _ in range(6)]
     assert all(b <= a * (1 + 1e-4) for a, b in pairwise(objectives))
 

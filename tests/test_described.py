@@ -91,9 +91,7 @@ def test_people_of_whom_only_features_are_known():
     assert any(row.used for row in model.features_ if row.of == "user")
     out = [i for i in range(200) if f"u{i}" in left]
     alike = AltSVM().fit(votes._with(few), item_features=items)
-    crowd = np.array(
-        [alike.average_scores()[alike.item_vocabulary_.codes(np.array([f"i{j}" for j in range(50)], object))]]
-    )
+    crowd = np.array([alike.average_scores()[alike.fitted.items.codes(np.array([f"i{j}" for j in range(50)], object))]])
     a, b = np.triu_indices(50, 1)
     want = truth[np.ix_(out, range(50))]
     clear = np.abs(want[:, a] - want[:, b]) > 1
@@ -118,7 +116,7 @@ def test_newcomers_with_features():
     np.testing.assert_array_equal(many.score("newer", model.items_), nobody.score(model.items_))
     with pytest.raises(InputError, match="no user feature 'age'"):
         model.fold_in([], features={"age": 3})
-    with pytest.raises(InputError, match="without user_features"):
+    with pytest.raises(InputError, match="without features of users"):
         AltSVM().fit(votes).fold_in([], features={"sex": "m"})
 
 
@@ -162,7 +160,7 @@ def test_items_added_later_are_those_described_in_the_fit():
     assert abs(model.score("u2", "z")[0] - before) < abs(plain.score("u2", "z")[0] - before)
     with pytest.raises(InputError, match="none of the items is new"):
         model.add_items(later)
-    with pytest.raises(InputError, match="without item_features"):
+    with pytest.raises(InputError, match="without features of items"):
         AltSVM().fit(votes).add_items(later)
 
 
@@ -199,7 +197,7 @@ def test_updates_take_in_features():
         user_features={"user": ["new"], "sex": ["f"]},
     )
     assert {"fresh", "fresher"} <= set(model.items_) and "new" in set(model.users_)
-    assert model._fitted_to.item_features.known.all()
+    assert model.fitted.training.item_features.known.all()
     again = model.rank("new")
     assert len(again) == len(model.items_)
 
@@ -223,8 +221,8 @@ def test_certificates_hold_with_features(kind, loss):
 def test_the_same_bits_at_any_number_of_threads():
     votes, items, people, _ = film_club()
     one, three = (AltSVM(n_threads=n).fit(votes, item_features=items, user_features=people) for n in (1, 3))
-    np.testing.assert_array_equal(one.U_, three.U_)
-    np.testing.assert_array_equal(one.V_, three.V_)
+    np.testing.assert_array_equal(one.fitted.scorer.U, three.fitted.scorer.U)
+    np.testing.assert_array_equal(one.fitted.scorer.V, three.fitted.scorer.V)
 
 
 def test_a_checkpoint_goes_on_with_features(tmp_path):
@@ -242,7 +240,7 @@ def test_a_checkpoint_goes_on_with_features(tmp_path):
     with pytest.raises(Stop):
         AltSVM(tol=1e-6, callback=stop, checkpoint=tmp_path / "c").fit(votes, **given)
     resumed = AltSVM(tol=1e-6, checkpoint=tmp_path / "c").fit(votes, **given)
-    np.testing.assert_array_equal(whole.V_, resumed.V_)
+    np.testing.assert_array_equal(whole.fitted.scorer.V, resumed.fitted.scorer.V)
     assert str(whole.features_) == str(resumed.features_)
     with pytest.raises(rather.FileError, match="other data"):
         AltSVM(tol=1e-6, checkpoint=tmp_path / "c").fit(votes, item_features=items)
@@ -257,7 +255,7 @@ def test_tastes_say_what_moves_people():
     gap = told["genre: drama"].own - told["genre: horror"].own
     a, b = ({"item": ["x"], "genre": [g], "year": [1985.0]} for g in ("drama", "horror"))
     assert gap == pytest.approx(model.slope_ * float((model.reward("u1", a) - model.reward("u1", b))[0]), rel=1e-3)
-    with pytest.raises(InputError, match="without item_features"):
+    with pytest.raises(InputError, match="without features of items"):
         AltSVM().fit(votes).tastes()
 
 
@@ -286,7 +284,7 @@ def test_ratings_and_clicks_have_features_too():
 def test_what_does_not_fit_is_said_in_a_sentence():
     votes, items, people, _ = film_club()
     some = {name: column[:40] for name, column in items.items()}
-    with pytest.warns(UserWarning, match=r"10 of 50 items, such as 'i\d+', have no row in item_features"):
+    with pytest.warns(UserWarning, match=r"10 of 50 items, such as 'i\d+', have no row in the table of their features"):
         AltSVM().fit(votes, item_features=some)
     cases = [
         (AltSVM(), {"item_features": {"item": ["x"], "genre": ["a"]}}, "tell no two items apart"),
@@ -361,7 +359,7 @@ def test_rewards_have_a_certificate_and_the_same_bits(loss):
     best = Convex(loss=loss, reg=0.3, bias=0.05, tol=1e-4).fit(choices)
     assert best.certificate().objective == pytest.approx(proof.objective, rel=5e-3)
     threads = AltSVM(loss=loss, reg=0.3, bias=0.05, tol=1e-6, max_iter=100, n_threads=3).fit(choices)
-    np.testing.assert_array_equal(model.V_, threads.V_)
+    np.testing.assert_array_equal(model.fitted.scorer.V, threads.fitted.scorer.V)
 
 
 def test_one_reward_for_all_is_ridge_logistic_regression():
@@ -380,7 +378,7 @@ def test_one_reward_for_all_is_ridge_logistic_regression():
         return np.logaddexp(0, -m).sum() + 0.25 * ridge * c @ c, -F.T @ sigmoid(-m) + 0.5 * ridge * c
 
     want = minimize(value, np.zeros(F.shape[1]), jac=True, method="L-BFGS-B", options={"gtol": 1e-8}).x
-    np.testing.assert_allclose(model.V_[:-1, model.rank_], F @ want, atol=2e-3)
+    np.testing.assert_allclose(model.fitted.scorer.V[:-1, model.rank_], F @ want, atol=2e-3)
 
 
 def test_newcomers_choose_between_things():
@@ -419,7 +417,7 @@ def test_files_and_checkpoints_of_rewards(tmp_path):
     with pytest.raises(Stop):
         AltSVM(**settings, callback=stop, checkpoint=tmp_path / "c").fit(choices)
     resumed = AltSVM(**settings, checkpoint=tmp_path / "c").fit(choices)
-    np.testing.assert_array_equal(resumed.V_, AltSVM(**settings).fit(choices).V_)
+    np.testing.assert_array_equal(resumed.fitted.scorer.V, AltSVM(**settings).fit(choices).fitted.scorer.V)
 
 
 def test_embeddings_that_do_not_fit_are_refused():
@@ -445,7 +443,7 @@ def test_embeddings_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match="one embedding, and these"):
         votes, items, _, _ = film_club()
         AltSVM().fit(votes, item_features=items).reward_head()
-    with pytest.raises(InputError, match="knows nothing of items' features"):
+    with pytest.raises(InputError, match="without features of items"):
         rather.pairwise_accuracy(Global().fit(film_club()[0]), choices)
 
 
@@ -556,7 +554,7 @@ def test_later_features(tmp_path):
         read.update(new, votes.with_features(other))
     read.update(new, votes.with_features(items))
     np.testing.assert_allclose(
-        read._items_learned.coefficients, model.update(new)._items_learned.coefficients, atol=0.02
+        read.fitted.item_features.coefficients, model.update(new).fitted.item_features.coefficients, atol=0.02
     )
 
 

@@ -47,8 +47,8 @@ def test_everybodys_ranking_is_that_of_a_newcomer_without_answers(model):
 def test_metrics_and_strangers(metric):
     """A test user that the model does not know is an error, judged by everybody's ranking, or left out and counted."""
     model = model_of(SCORES)
-    model.V_[:, 4] = [0, 0, 0, 9]  # everybody likes D
-    model.V_[:, :4] = np.eye(4)
+    model.fitted.scorer.V[:, 4] = [0, 0, 0, 9]  # everybody likes D
+    model.fitted.scorer.V[:, :4] = np.eye(4)
     rows = {"user": ["u0", "u0", "bob", "bob"], "item": ["D", "A", "D", "A"], "rating": [1, 2, 2, 1]}
     clicks = {"user": ["u0", "bob"], "item": ["A", "D"]}
     judge = {

@@ -73,7 +73,7 @@ def test_only_where_people_choose():
 def test_it_predicts_better_where_people_choose(seed):
     train, test = stars(seed, n_users=400, n_items=200, per_user=15).split(0.2, seed=0, by="items")
     with_it, without = (AltSVM(rank=8, exposure=wanted).fit(train) for wanted in (None, False))
-    assert with_it.prior_ is not None and without.prior_ is None
+    assert with_it.fitted.prior is not None and without.fitted.prior is None
     assert rather.pairwise_accuracy(with_it, test) > rather.pairwise_accuracy(without, test) + 0.01
 
 
@@ -84,9 +84,9 @@ def test_objective_is_what_it_says_and_falls(loss):
     objectives = [record["objective"] for record in model.history_]
     assert all(b <= a * (1 + 1e-6) for a, b in pairwise(objectives))
 
-    made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons.source)
+    made, (scaled, _) = exposed(comparisons, True), model._spec().scales(comparisons.source)
     loss_there = Problem(comparisons.store, rank=6, loss=loss, bias=True, scales=scaled, n_threads=1)
-    loss_there.U[:], loss_there.V[:] = model.U_, model.V_
+    loss_there.U[:], loss_there.V[:] = model.fitted.scorer.U, model.fitted.scorer.V
     loss_there.refresh()
 
     def ridge(rows, features, shape):
@@ -107,8 +107,8 @@ def test_objective_is_what_it_says_and_falls(loss):
 def test_same_bits_at_any_number_of_threads():
     comparisons = stars()
     one, three = (AltSVM(rank=6, exposure=True, n_threads=n).fit(comparisons) for n in (1, 3))
-    np.testing.assert_array_equal(one.U_, three.U_)
-    np.testing.assert_array_equal(one.V_, three.V_)
+    np.testing.assert_array_equal(one.fitted.scorer.U, three.fitted.scorer.U)
+    np.testing.assert_array_equal(one.fitted.scorer.V, three.fitted.scorer.V)
 
 
 def test_convex_optimum_against_a_general_purpose_solver():
@@ -116,7 +116,7 @@ def test_convex_optimum_against_a_general_purpose_solver():
     cp = pytest.importorskip("cvxpy")
     comparisons = stars(n_users=12, n_items=10, per_user=5)
     model = Convex(reg=1.0, bias=2.0, exposure=True, tol=1e-4).fit(comparisons)
-    made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons.source)
+    made, (scaled, _) = exposed(comparisons, True), model._spec().scales(comparisons.source)
     users, items = priors(comparisons.source.store, scaled, made, Known(), 1)
 
     def kernel(prior, shape):
@@ -161,7 +161,9 @@ def test_newcomers_files_and_checkpoints(tmp_path):
     path = tmp_path / "c"
     AltSVM(rank=6, max_iter=3, tol=0, checkpoint=path).fit(comparisons)
     resumed = AltSVM(rank=6, max_iter=6, tol=0, checkpoint=path).fit(comparisons)
-    np.testing.assert_array_equal(resumed.U_, AltSVM(rank=6, max_iter=6, tol=0).fit(comparisons).U_)
+    np.testing.assert_array_equal(
+        resumed.fitted.scorer.U, AltSVM(rank=6, max_iter=6, tol=0).fit(comparisons).fitted.scorer.U
+    )
 
 
 def test_mistakes():
@@ -177,7 +179,7 @@ def test_it_goes_with_the_rest(params):
     comparisons = stars()
     model = AltSVM(rank=4, exposure=True, **params).fit(comparisons)
     model.fit(comparisons)
-    assert np.isfinite(model.U_).all() and model.user_factors_.any()
+    assert np.isfinite(model.fitted.scorer.U).all() and model.user_factors_.any()
     assert 0 < model.certificate().lower_bound <= model.certificate().objective
 
 
@@ -193,9 +195,11 @@ def test_newcomers_of_the_constrained_program():
     comparisons = stars()
     for rounds in (2, 3, 5):
         model = Convex(lam=0.5, exposure=True, max_iter=rounds).fit(comparisons)
-        made, (scaled, _) = exposed(comparisons, True), model._scales(comparisons.source)
+        made, (scaled, _) = exposed(comparisons, True), model._spec().scales(comparisons.source)
         prior = priors(comparisons.source.store, scaled, made, Known(), 1).users
-        np.testing.assert_allclose(model.prior_[1], prior.coefficients(model.U_)[:, : model.rank_], atol=1e-5)
+        np.testing.assert_allclose(
+            model.fitted.prior[1], prior.coefficients(model.fitted.scorer.U)[:, : model.rank_], atol=1e-5
+        )
 
 
 def test_an_interrupt_leaves_the_factors_whole(monkeypatch):
@@ -216,4 +220,4 @@ def test_an_interrupt_leaves_the_factors_whole(monkeypatch):
 
     with pytest.warns(UserWarning, match="interrupted"):
         model = AltSVM(rank=4, exposure=True, max_iter=9, tol=0, callback=arm).fit(comparisons)
-    np.testing.assert_array_equal(model.V_, whole.V_)
+    np.testing.assert_array_equal(model.fitted.scorer.V, whole.fitted.scorer.V)

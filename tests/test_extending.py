@@ -61,6 +61,7 @@ def test_the_page_knows_the_places():
         ("LossKind", "native/losses.hpp"), ("kLosses", "native/losses.hpp"), ("with_primal_loss", "native/losses.hpp"),
         ("with_loss", "native/losses.hpp"), ("ESTIMATORS", "src/rather/estimators.py"),
         ("FORMATS", "src/rather/cli/inputs.py"), ("COLUMNS", "src/rather/cli/inputs.py"),
+        ("OPTIONS", "src/rather/cli/remedies.py"), ("NAMES", "src/rather/spark/params.py"),
     ):  # fmt: skip
         assert f"`{name}" in page and name in (ROOT / file).read_text()
 

@@ -17,7 +17,7 @@ from rather import InputError
 from rather.server import ledger as ledgers
 from rather.server.ledger import Ledger, answers, probes, questions
 from rather.server.listed import only_ids
-from serving_here import KINDS, Here, fresh_database
+from serving_here import HANGS, KINDS, Here, fresh_database
 
 ITEMS = only_ids(range(300))
 
@@ -225,7 +225,7 @@ def test_another_process_that_took_the_database_meanwhile(here, token, monkeypat
     with pytest.raises(InputError, match="another process serves"):
         here.ledger.check_taken()
     other.close()
-    for _ in range(300):  # its connections end in a moment
+    for _ in range(10 * HANGS):  # its connections end in a moment
         if here.get("/readyz").status_code == 200:
             break
         here.wait(asyncio.sleep(0.1))

@@ -185,8 +185,8 @@ def check_sound_or_refused(content, path, model):
         assert "\n" not in str(e) and repr(str(path)) in str(e)
         return
     assert loaded.users_.tolist() == model.users_.tolist() and loaded.items_.tolist() == model.items_.tolist()
-    np.testing.assert_array_equal(loaded.U_, model.U_)
-    np.testing.assert_array_equal(loaded.V_, model.V_)
+    np.testing.assert_array_equal(loaded.fitted.scorer.U, model.fitted.scorer.U)
+    np.testing.assert_array_equal(loaded.fitted.scorer.V, model.fitted.scorer.V)
     assert loaded.get_params() == model.get_params() and loaded.history_ == model.history_
     assert all((a == b).all() for a, b in zip(loaded.seen_, model.seen_, strict=True))
     assert loaded.fold_in([tuple(loaded.items_[:2])]).rank()["item"].tolist()

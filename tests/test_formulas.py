@@ -1,6 +1,7 @@
 """Quantities that solvers and posteriors report, against their formulas by hand."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,9 +17,11 @@ from rather.models.crowd import Answers
 from rather.native import core
 from rather.solving import spectrum
 from rather.solving.certificate import certify
+from rather.solving.described import NOTHING, Known
 from rather.solving.effects import RIDGE
 from rather.solving.newton import Newton
 from rather.solving.scales import scales
+from rather.solving.smoothing import COARSEST
 from rather.solving.spectrum import Singular, spectral_norm, sure_norm
 
 
@@ -47,10 +50,11 @@ def rows(pairs):
     return Counter(zip(pairs.user.tolist(), pairs.winner.tolist(), pairs.loser.tolist(), strict=True))
 
 
-def posed(comparisons, loss="logistic", rank=3, seed=1, **params):
-    """A problem at random factors and effects, far from its optimum."""
+def posed(comparisons, loss="logistic", rank=3, seed=1, known=NOTHING, **params):
+    """A problem at random factors and effects, far from its optimum; ``known`` holds features."""
     model = AltSVM(loss=loss, **{"reg": 5.0, "bias": 3.0, **params})
-    problem = model._problem(comparisons.source, model._scales(comparisons.source)[0], None, rank)
+    spec = model._spec()
+    problem = spec.problem(comparisons.source, spec.scales(comparisons.source)[0], None, rank, known=known)
     rng = np.random.default_rng(seed)
     problem.U[:, :rank] = 0.3 * rng.standard_normal((len(problem.U), rank))
     problem.V[:, : rank + 1] = 0.3 * rng.standard_normal((len(problem.V), rank + 1))
@@ -74,6 +78,22 @@ def test_the_dual_of_biases_and_effects(votes):
     least = AltSVM(rank=12, loss="logistic", reg=5.0, bias=3.0, tol=1e-6, max_iter=300).fit(votes)
     for seed in range(3):
         assert certify(posed(votes, seed=seed)).lower_bound <= least.certificate().objective
+
+
+def test_the_dual_of_biases_with_features(votes):
+    """1/2 g' K g, where the ridges of biases and of their coefficients are those of the prior covariance K."""
+    rng = np.random.default_rng(0)
+    items = {"item": votes.items, "a": rng.standard_normal(12), "b": rng.standard_normal(12)}
+    described = AltSVM(max_iter=1).fit(votes, item_features=items).fitted.known.items
+    problem = posed(votes, known=Known(items=described.with_strengths((1.0,) * len(described.encoder.blocks))))
+    prior = problem.priors.items
+    F = prior.features[:, : prior.k].astype(float)
+    own, shared = np.diag(1 / problem.beta), F @ F.T / (problem.bias_reg * prior.ridge)
+    g = np.bincount(problem.store.item, problem.c, problem.store.n_items)
+    slopes, _ = problem._pair_slopes()
+    effects = 0.5 * np.square(slopes.astype(float) @ problem.around.Z).sum() / RIDGE
+    assert g @ shared @ g > 1
+    assert problem.bias_dual() - effects == pytest.approx(0.5 * g @ (own + shared) @ g, rel=1e-4)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])
@@ -122,11 +142,22 @@ def test_the_sure_norm_has_its_margin():
 def test_effects_survive_a_resumed_growth(votes, tmp_path):
     model = AltSVM(rank="auto", loss="logistic", reg=2.0, tol=1e-9, max_iter=2, checkpoint=tmp_path / "c")
     before = model.fit(votes)
-    g = before._posed.g.copy()
+    g = before.fitted.posed.g.copy()
     assert np.abs(g).max() > 1e-3
     again = AltSVM(rank="auto", loss="logistic", reg=2.0, tol=1e-9, max_iter=2, checkpoint=tmp_path / "c").fit(votes)
-    np.testing.assert_array_equal(again._posed.g, g)
+    np.testing.assert_array_equal(again.fitted.posed.g, g)
     assert again.context_effects_ == before.context_effects_
+
+
+def test_smoothing_survives_a_resumed_growth(stars, tmp_path):
+    """A fit that stopped when the hinge was hardly smoothed goes on from there, with the bits of a whole one."""
+    params = {"rank": "auto", "loss": "hinge", "reg": 2.0, "tol": 1e-9}
+    whole = AltSVM(max_iter=8, **params).fit(stars)
+    stopped = AltSVM(max_iter=6, checkpoint=tmp_path / "c", **params).fit(stars)
+    assert 0 < stopped.fitted.posed.delta < 0.5 * COARSEST
+    again = AltSVM(max_iter=8, checkpoint=tmp_path / "c", **params).fit(stars)
+    assert again.history_[-1]["gap"] == whole.history_[-1]["gap"]
+    np.testing.assert_array_equal(again.user_factors_, whole.user_factors_)
 
 
 # -- scales and samples -----------------------------------------------------------------------------------------------
@@ -157,8 +188,8 @@ def test_every_unseen_item_is_drawn(n_seen):
 def test_scales_of_reg_are_means_of_norms(votes):
     """sqrt(mean row norm x mean column norm) of the scaled gradient at 0, and its mean absolute row sum."""
     model = AltSVM(loss="squared_hinge", bias=True)
-    scaled, _ = model._scales(votes.source)
-    problem = model._problem(votes.source, scaled, None, 0, 1.0, 1.0)
+    scaled, _ = model._spec().scales(votes.source)
+    problem = model._spec().problem(votes.source, scaled, None, 0, 1.0, 1.0)
     pairs = votes.pairs()
     weight = 2 * pairs.weight * scaled.user_weight[pairs.user]
     S = np.zeros((votes.n_users, votes.n_items))
@@ -174,7 +205,7 @@ def test_the_value_of_a_choice(monkeypatch):
     """Half of the held-out log loss, the squared logarithms of both factors, and the cost of a rank below the full."""
     monkeypatch.setattr(tuning, "_rank_before_gap", lambda found: 2)
     model = AltSVM().fit(rather.simulate(60, 20, rank=1, per_user=30, noise=0.3, seed=0).comparisons)
-    source, half = model._fitted_to.source, []
+    source, half = model.fitted.training.source, []
     full = max(tried["rank"] for tried in model.cv_results_)
     assert {tried["rank"] for tried in model.cv_results_} == {2, full}
     for tried in model.cv_results_:
@@ -196,7 +227,7 @@ def test_log_odds_of_a_calibration():
 
 
 def test_what_newcomers_are_asked_does_not_follow_from_what_they_told(stars, votes):
-    """People are left out whole; of ratings, a pair that is asked has an item that no pair told has."""
+    """People are left out whole; of ratings, no item of a pair that is asked is in a pair that is told."""
     for comparisons in (votes, stars):
         rated = comparisons.source.implied
         trials = list(crowd._people_aside(comparisons, 0))
@@ -207,7 +238,7 @@ def test_what_newcomers_are_asked_does_not_follow_from_what_they_told(stars, vot
             assert not np.diff(rest.store.start)[people].any()
             met = {(u, j) for u, *both in rows(pairs) for j in both}
             for u, j, k in rows(asked):
-                assert not rated or {(u, j), (u, k)} - met
+                assert not rated or not {(u, j), (u, k)} & met
             if not rated:
                 assert not (rows(pairs) + rows(asked)) - rows(comparisons.pairs())  # none is told and asked
 
@@ -254,8 +285,7 @@ def test_differences_are_beside_what_all_items_are_worth(fitted):
 
 def test_answers_count_as_much_as_they_are_trusted(fitted, votes):
     trust = np.linspace(0.1, 1, votes.n_users).astype(np.float32)
-    model = fitted._frozen()
-    model.__dict__ = {**model.__dict__, "trust_": trust}
+    model = fitted._with(replace(fitted.fitted, trust=trust))
     answers = np.array([0]), np.array([1]), np.array([2.0]), np.array([0.0])
     assert model._told_by(answers, None, 3)[2] == pytest.approx(2 * trust[3])
     assert model._told_by(answers, None, None)[2] == 2.0

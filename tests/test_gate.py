@@ -11,7 +11,7 @@ pytest.importorskip("fastapi", reason="what serving needs is not installed: pip 
 from rather.server import gate
 from rather.server.gate import HEADERS, Gate, Rates, neighbourhood
 from rather.server.ledger import visitors
-from serving_here import Here
+from serving_here import HANGS, Here
 
 ADMIN = "/api/export.csv", "/api/export.parquet", "/metrics"
 
@@ -126,6 +126,7 @@ def test_other_sites_cannot_post(here):
     for headers in (
         {"origin": "http://evil.example"}, {"origin": "http://localhost:81"}, {"origin": "null"}, {"origin": "http://["},
         {"origin": "http://localhost@evil.example"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"},
+        {"origin": "http://evillocalhost"}, {"origin": "http://x.localhost"}, {"origin": "http://localhost.evil.example"},
     ):  # fmt: skip
         for path in ("/api/question", "/api/answer", "/api/undo", "/api/share"):
             refused = here.post(path, headers=headers, browser=here.another_browser())
@@ -312,6 +313,9 @@ def test_rates_remember_a_bounded_number(monkeypatch):
     for n in range(100):
         rates.wait(str(n))
     assert list(rates._until) == [str(n) for n in range(90, 100)]  # those who came last
+    rates.wait("90")  # who comes again came last
+    rates.wait("100")
+    assert list(rates._until) == [*(str(n) for n in range(92, 100)), "90", "100"]
 
 
 def test_too_much_of_an_address(tmp_path):
@@ -360,6 +364,8 @@ def test_too_many_at_once(tmp_path, monkeypatch):
         assert sorted(r.status_code for r in replies) == [200] * 5 + [503] * 4
         assert all(r.headers["retry-after"] == "1" for r in replies if r.status_code == 503)
         assert here.served.app.here == 0 and here.get("/api/about").status_code == 200
+        monkeypatch.setattr(gate, "MOST_HERE", 0)  # health is told however many are here
+        assert [here.get(path).status_code for path in ("/livez", "/readyz", "/api/about")] == [200, 200, 503]
 
 
 def test_requests_that_nobody_waits_for_keep_no_place(tmp_path, monkeypatch):
@@ -385,7 +391,7 @@ def test_requests_that_nobody_waits_for_keep_no_place(tmp_path, monkeypatch):
                 await going
             assert around.here == 0
 
-    asyncio.run(asyncio.wait_for(tried(), 60))
+    asyncio.run(asyncio.wait_for(tried(), HANGS))
 
 
 # -- for whoever runs it ----------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge
 import rather
 from rather import EASE, Comparisons, InputError, Popularity, RP3beta
 from rather.models.lists import best_scores
+from rather.rivals.item_weights import ClickWeights, ItemWeights
 
 KINDS = (EASE, RP3beta)
 
@@ -206,18 +207,25 @@ def test_more_items_than_memory_are_refused(monkeypatch):
         EASE().fit(some_clicks()[1])
 
 
+class Given(ItemWeights):
+    """Weights of somebody else."""
+
+    def __init__(self, weights):
+        self.weights = weights
+
+    def scorer(self, data):
+        return ClickWeights(self.weights, data)
+
+
 def test_weights_of_somebody_else(tmp_path):
-    """set_weights takes an array or a sparse matrix, and refuses what is of the wrong shape or not finite."""
+    """An estimator may return weights as an array or a sparse matrix, of the right shape and finite."""
     comparisons = some_clicks()[1]
     W = np.random.default_rng(0).random((comparisons.n_items,) * 2).astype(np.float32)
-    dense, sparse = (RP3beta().set_weights(comparisons, kind(W)) for kind in (np.array, scipy.sparse.csc_matrix))
+    dense, sparse = (Given(kind(W)).fit(comparisons) for kind in (np.array, scipy.sparse.csc_matrix))
     np.testing.assert_allclose(dense.score(3, dense.items_), sparse.score(3, dense.items_), rtol=1e-5)
-    for model in (dense, sparse):
-        model.save(tmp_path / "m")
-        assert (rather.load(tmp_path / "m").score(3, model.items_) == model.score(3, model.items_)).all()
     for wrong, said in ((W[1:], "has shape"), (W + np.inf, "not all finite")):
         with pytest.raises(InputError, match=said):
-            RP3beta().set_weights(comparisons, wrong)
+            Given(wrong).fit(comparisons)
 
 
 @pytest.mark.parametrize(
@@ -228,11 +236,12 @@ def test_weights_of_somebody_else(tmp_path):
 )  # fmt: skip
 def test_damaged_weights_are_refused(kind, name, at, value):
     """Arrays of the right form whose numbers are not those of item weights make no model."""
-    model = kind().fit(some_clicks()[1])
-    tensors = {key: np.array(array) for key, array in model._tensors().items()}
-    assert model._restore(tensors, model._about())
+    fitted = kind().fit(some_clicks()[1]).fitted
+    tensors = {key: np.array(array) for key, array in fitted.scorer.tensors().items()}
+    assert ClickWeights.restored(tensors, {}, fitted).n_items == fitted.scorer.n_items
     tensors[name].flat[at] = value
-    assert not model._restore(tensors, model._about())
+    with pytest.raises(ValueError, match="do not fit together"):
+        ClickWeights.restored(tensors, {}, fitted)
 
 
 def test_weights_can_be_looked_at_and_not_changed():

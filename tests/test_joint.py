@@ -131,7 +131,7 @@ def votes():
 
 
 def fitted(comparisons, n_threads):
-    return AltSVM(rank=4, reg=5.0, n_threads=n_threads).fit(comparisons).U_.tobytes()
+    return AltSVM(rank=4, reg=5.0, n_threads=n_threads).fit(comparisons).fitted.scorer.U.tobytes()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

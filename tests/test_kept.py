@@ -46,7 +46,7 @@ def test_what_is_loaded_can_do_the_same(kind, every, tmp_path):
     model = AltSVM(rank=2, reg=3.0, exposure=False).fit(data)
     model.save(path)
     loaded = rather.load(path)
-    kept = loaded._fitted_to
+    kept = loaded.fitted.training
     assert kept.source.description() == data.source.description() and len(kept) == len(data)
     for mine, theirs in zip(kept.source.columns(), data.source.columns(), strict=True):
         assert (mine is None) == (theirs is None)
@@ -54,7 +54,9 @@ def test_what_is_loaded_can_do_the_same(kind, every, tmp_path):
     assert loaded.certificate().relative_gap == pytest.approx(model.certificate().relative_gap, abs=1e-6)
     assert loaded.calibrate().slope_ == model.calibrate().slope_
     assert loaded.update(data).users_.tolist() == model.update(data).users_.tolist()
-    np.testing.assert_allclose(loaded.V_, model.V_, atol=0.02 * np.abs(model.V_).max())
+    np.testing.assert_allclose(
+        loaded.fitted.scorer.V, model.fitted.scorer.V, atol=0.02 * np.abs(model.fitted.scorer.V).max()
+    )
 
 
 def test_exposure_and_the_constrained_program(tmp_path):

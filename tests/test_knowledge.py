@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("fastapi", reason="what serving needs is not installed: pip install 'rather[serve]'")
 
 from rather import AltSVM, simulate
+from rather.models.belief import Belief
 from rather.models.information import pick
 from rather.server import panels
 from rather.server.knowledge import AMONG, EXPLORE, Knowledge, Said
@@ -93,6 +94,16 @@ def test_differences_say_how_sure_they_are(known, monkeypatch):
             wide = (row["high"] - row["low"]) / 2
             assert row["high"] - row["difference"] == pytest.approx(wide) and abs(row["difference"]) > wide
     assert len(told[0.1]["rows"]) > len(told[0.9]["rows"])
+
+
+def test_a_tie_is_two_halves(known):
+    """A tie says as much as an answer of count 1/2 for each side."""
+    halves = np.array([0, 1]), np.array([1, 0]), np.array([0.5, 0.5]), np.array([known.sway, -known.sway])
+    made, expected = known.belief([Said(0, 1, "tie")]), Belief(known.items, None, halves)
+    everything, others = np.arange(N), np.roll(np.arange(N), 1)
+    assert made.count.tolist() == [0.5, 0.5]
+    for one, other in zip(made.margins(everything, others), expected.margins(everything, others), strict=True):
+        assert one == pytest.approx(other, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["nothing", "a model"])

@@ -23,10 +23,11 @@ LOSSES = {
 
 def all_scores(model):
     """The matrix of scores, straight from the definition: local models, weights, and the base model elsewhere."""
-    q, r = len(model._anchors), model.rank_
-    near = np.einsum("iq,jq->ij", model._near_users[:, :q].astype(float), model._near_items[:, :q].astype(float))
-    top = model._U[:, : q * (r + 1)].astype(float) @ model._V[:, : q * (r + 1)].astype(float).T
-    U, V = (F[:, : r + 1].astype(float) for F in model._base)
+    s, r = model.fitted.scorer, model.rank_
+    q = len(s.anchors)
+    near = np.einsum("iq,jq->ij", s.near_users[:, :q].astype(float), s.near_items[:, :q].astype(float))
+    top = s.U[:, : q * (r + 1)].astype(float) @ s.V[:, : q * (r + 1)].astype(float).T
+    U, V = (F[:, : r + 1].astype(float) for F in (s.base.U, s.base.V))
     return np.where(near > 0, top / np.where(near > 0, near, 1), U @ V.T)
 
 
@@ -157,7 +158,7 @@ def test_lists_do_not_depend_on_blocks(monkeypatch):
     model = LCR(anchors=3, rank=2).fit(some_ratings())
     lists = []
     for block in (1, 2**22):
-        monkeypatch.setattr("rather.models.estimator.BLOCK", block)
+        monkeypatch.setattr("rather.models.scorers.BLOCK", block)
         table = model.recommend(model.users_, k=15, exclude="seen")
         lists.append({name: column.tolist() for name, column in table.columns.items()})
     assert lists[0] == lists[1]
@@ -167,7 +168,7 @@ def test_threads_and_runs_agree():
     """The same bits on one thread, on three, and again; another seed draws other anchors."""
     comparisons = some_ratings(n_users=30)
     models = [LCR(anchors=3, rank=2, n_threads=n).fit(comparisons) for n in (1, 3, 3)]
-    assert all((m._V == models[0]._V).all() and m.anchors_ == models[0].anchors_ for m in models)
+    assert all((m.fitted.scorer.V == models[0]._V).all() and m.anchors_ == models[0].anchors_ for m in models)
     assert LCR(anchors=3, rank=2, seed=1, max_iter=1).fit(comparisons).anchors_ != models[0].anchors_
 
 

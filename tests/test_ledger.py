@@ -16,7 +16,7 @@ from rather.server import ledger as ledgers
 from rather.server import writer as writers
 from rather.server.ledger import KEPT, VERSION, Ledger, answers, probes, questions, undos, versions, visitors
 from rather.server.writer import NotWritten, Writer
-from serving_here import KINDS, POSTGRES, fresh_database
+from serving_here import HANGS, KINDS, POSTGRES, fresh_database
 
 
 @pytest.fixture(params=KINDS)
@@ -244,7 +244,7 @@ def holding(writer, monkeypatch):
     go, real = threading.Event(), writer._commit
 
     def commit(several):
-        assert go.wait(30)
+        assert go.wait(HANGS)
         return real(several)
 
     monkeypatch.setattr(writer, "_commit", commit)

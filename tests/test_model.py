@@ -11,6 +11,8 @@ import pytest
 from handmade import model_of
 from rather import AltSVM, Comparisons, InputError, simulate
 from rather.data.ids import Vocabulary
+from rather.models.fitted import FittedModel
+from rather.models.scorers import Factors
 from rather.native import factor
 
 CONVERGED = {"reg": 3.0, "bias": 3.0, "tol": 1e-9, "max_iter": 300}  # so that vectors are those of the optimum
@@ -184,7 +186,7 @@ def test_probabilities_of_both_sides_add_to_one(model):
 
 def test_how_sure_depends_on_what_the_user_met(model):
     """P = sigma(a margin), where a is slope_ but for two powers: of the items met, and of e once for each new one."""
-    found, users = model._slope.found, model.users_[[3, 30]]
+    found, users = model.fitted.slope.found, model.users_[[3, 30]]
     assert found.answers and found.unmet and model.slope_ == found.slope
     left, right = (axis.ravel() for axis in np.meshgrid(model.items_, model.items_))
     for user, met in zip(users, (set(seen_by(model, user)) for user in users), strict=True):
@@ -327,7 +329,7 @@ def test_what_is_handed_out_cannot_be_written_to(world, model):
     for array in (*given, model.user_factors_, model.item_factors_, model.item_bias_):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = array[1]
-    assert np.shares_memory(model.user_factors_, model.U_)  # and nothing was copied
+    assert np.shares_memory(model.user_factors_, model.fitted.scorer.U)  # and nothing was copied
     with pytest.raises(ValueError, match="read-only"):
         pickle.loads(pickle.dumps(model)).users_[0] = "nobody"  # numpy forgets that they were read-only
 
@@ -366,12 +368,7 @@ def test_scores_have_the_same_bits_everywhere(rank):
     U[:, :rank], U[:, rank] = rng.normal(size=(9, rank)), 1
     V[:, : rank + 1] = rng.normal(size=(n_items, rank + 1))
     V[n_items - 1] = V[0]  # the last is of those beyond a multiple of four
-    model.user_vocabulary_, model.item_vocabulary_ = (
-        Vocabulary(np.arange(9), "user"),
-        Vocabulary(np.arange(n_items), "item"),
-    )
-    model._set_factors(U, V, rank)
-    model.frame_kind_, model.names_ = "dict", {}
+    model._fitted = made_of(U, V, rank)
     for user in range(9):
         ranking = model.rank(user)
         assert (model.score(user, ranking["item"]) == ranking["score"]).all()
@@ -381,6 +378,13 @@ def test_scores_have_the_same_bits_everywhere(rank):
         assert order.index(n_items - 1) == order.index(0) + 1
 
 
+def made_of(U, V, rank):
+    """A fitted model of numbered users and items, who saw nothing."""
+    seen = np.zeros(len(U) + 1, np.int64), np.empty(0, np.int32)
+    ids = (Vocabulary(np.arange(len(rows)), what) for rows, what in ((U, "user"), (V, "item")))
+    return FittedModel({}, *ids, "dict", {}, seen, Factors.packed(U, V, rank), None)
+
+
 @pytest.mark.parametrize("kind", ["distinct", "tied", "nearly tied", "nearly tied and tiny"])
 def test_many_users_at_once_get_what_each_gets_alone(kind):
     """Lists for many users, which are screened by another product, are those of single users to the bit."""
@@ -388,16 +392,13 @@ def test_many_users_at_once_get_what_each_gets_alone(kind):
     n_users, n_items, rank = 150, 333, 21
     draw = (lambda *shape: rng.integers(-1, 2, shape)) if kind == "tied" else (lambda *shape: rng.normal(size=shape))
     model = AltSVM(rank=rank)
-    model.user_vocabulary_ = Vocabulary(np.arange(n_users), "user")
-    model.item_vocabulary_ = Vocabulary(np.arange(n_items), "item")
     U, V = factor(n_users, rank + 1), factor(n_items, rank + 1)
     U[:, :rank], U[:, rank], V[:, : rank + 1] = draw(n_users, rank), 1, draw(n_items, rank + 1)
     if kind.startswith("nearly"):
         V[:, : rank + 1] = draw(rank + 1) + 1e-6 * V[:, : rank + 1]
     if kind.endswith("tiny"):
         V *= 1e-24
-    model._set_factors(U, V, rank)
-    model.frame_kind_, model.names_ = "dict", {}
+    model._fitted = made_of(U, V, rank)
     gone = {"user": np.repeat(np.arange(n_users), 300), "item": np.concatenate([rng.permutation(333)[:300] for _ in U])}
     for k, exclude in ((1, None), (7, None), (333, None), (40, gone)):
         together = model.recommend(model.users_, k=k, exclude=exclude)

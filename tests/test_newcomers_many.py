@@ -47,7 +47,7 @@ def test_at_once_as_alone(kind, params, world):
     many = model.fold_in_many(table)
     assert type(many) is type(model) and sorted(many.users_) == sorted(set(table["user"]))
     for who, person in one_by_one(model, table):
-        u = many.user_vocabulary_.codes(np.array([who], object))[0]
+        u = many.fitted.users.codes(np.array([who], object))[0]
         np.testing.assert_array_equal(many.user_factors_[u], person.factors)
         assert many.rank(who)["item"].tolist() == person.rank()["item"].tolist()
         shown = many.recommend(who, k=5, exclude="seen")["item"].tolist()
@@ -79,7 +79,9 @@ def test_ratings(stars, exposure):
     model = AltSVM(rank=3, exposure=exposure).fit(stars)
     table = {"user": ["x", "x", "x", "y"], "item": ["item 1", "item 2", "item 5", "item 1"], "rating": [1, 5, 3, 4]}
     many = model.fold_in_many(table)
-    np.testing.assert_array_equal(many.U_, model.fold_in_many(Comparisons.from_ratings(table)).U_)
+    np.testing.assert_array_equal(
+        many.fitted.scorer.U, model.fold_in_many(Comparisons.from_ratings(table)).fitted.scorer.U
+    )
     alone = {name: column[:3] for name, column in table.items()}
     for given in (alone, {name: alone[name] for name in ("item", "rating")}, Comparisons.from_ratings(alone)):
         person = model.fold_in(given)
@@ -113,8 +115,8 @@ def test_weights_and_names(world):
     model = AltSVM(rank=3).fit(world.comparisons)
     votes = {"user": ["x", "x", "y"], "winner": ["item 1"] * 3, "loser": ["item 2", "item 2", "item 2"]}
     heavy = model.fold_in_many({**votes, "weight": [0.5, 1.5, 2.0]})
-    np.testing.assert_allclose(heavy.U_[0], heavy.U_[1], atol=1e-5)
-    assert not np.allclose(heavy.U_[1], model.fold_in_many(votes).U_[1])
+    np.testing.assert_allclose(heavy.fitted.scorer.U[0], heavy.fitted.scorer.U[1], atol=1e-5)
+    assert not np.allclose(heavy.fitted.scorer.U[1], model.fold_in_many(votes).fitted.scorer.U[1])
     frame = world.comparisons.to_frame("dict")
     renamed = {"who": frame["user"], "best": frame["winner"], "other": frame["loser"]}
     named = AltSVM(rank=3).fit(Comparisons.from_frame(renamed, user="who", winner="best", loser="other"))

@@ -21,7 +21,7 @@ from sqlalchemy import select
 
 from rather.server.ledger import DECIDED, answers, hashed, questions, undos
 from rather.server.visitors import remembered
-from serving_here import KINDS, Process, fresh_database, items_file, opened
+from serving_here import HANGS, KINDS, Process, fresh_database, items_file, opened
 
 ANSWERS = int(os.environ.get("RATHER_ANSWERS", "200"))
 CLIENTS = int(os.environ.get("RATHER_CLIENTS", "10"))
@@ -83,7 +83,7 @@ async def disturbed(server, people, n_clients, kills, rng):
     total, hits = EACH * len(people), []
     nobodys = CookieJar(DefaultCookiePolicy(allowed_domains=[]))  # everybody keeps their own
     limits = httpx.Limits(max_connections=n_clients)
-    async with httpx.AsyncClient(timeout=20, limits=limits, cookies=nobodys) as http:
+    async with httpx.AsyncClient(timeout=HANGS, limits=limits, cookies=nobodys) as http:
         going = [asyncio.ensure_future(one_after_the_other(people[k::n_clients], http)) for k in range(n_clients)]
         for moment in sorted(rng.uniform(0.02, 0.9) * total for _ in range(kills)):
             while done() < moment and not any(task.done() and task.exception() for task in going):
@@ -91,7 +91,7 @@ async def disturbed(server, people, n_clients, kills, rng):
             await asyncio.to_thread(server.kill)
             hits.append(done())
             await asyncio.to_thread(server.start)
-        await asyncio.wait_for(asyncio.gather(*going), 300)
+        await asyncio.wait_for(asyncio.gather(*going), HANGS)
     return hits
 
 
@@ -106,7 +106,7 @@ def test_nothing_acknowledged_is_lost(tmp_path, kind):
         people = [Person(server, seed) for seed in range(ANSWERS // EACH)]
         server.start()
         try:
-            hits = asyncio.run(asyncio.wait_for(disturbed(server, people, CLIENTS, KILLS, rng), 500))
+            hits = asyncio.run(asyncio.wait_for(disturbed(server, people, CLIENTS, KILLS, rng), 2 * HANGS))
         finally:
             with contextlib.suppress(subprocess.SubprocessError, OSError):
                 server.kill()

@@ -209,6 +209,16 @@ def test_only_the_newest_models_are_kept(tmp_path, here, monkeypatch, model):
     assert sorted(path.stem for path in (tmp_path / "models").glob("*.apart")) == [name[:-7] for name in want]
 
 
+def test_how_many_new_answers_another_fit_takes():
+    """A twentieth of those at the last fit, and at least one, with a base model and without."""
+    said = 0
+    ledger = SimpleNamespace(counts=lambda _: (PEOPLE, said))
+    for base, last, due in ((None, 100, 105), (None, 205, 215), ("a.rather", 10, 11), ("a.rather", 0, 1)):
+        made = refits.Refits(ledger, Path(), only_ids(ITEMS), base, 1.0, None, last)
+        for said in range(last, due + 1):
+            assert asyncio.run(made._is_due()) == (said == due)
+
+
 def test_one_person_is_no_crowd(tmp_path, monkeypatch, model):
     """However many answers there are, a first model takes five people as well."""
     fits_by(monkeypatch, model.read_bytes())
@@ -426,7 +436,9 @@ def test_numbers_out_of_proportion_are_refused(tmp_path, monkeypatch, model):
     listed = only_ids(ITEMS)
     assert opened(model, listed)
     broken = rather.load(model)
-    broken.V_ = broken.V_ * np.where(np.arange(8) == 3, np.float32(1e20), np.float32(1))[:, None]  # one item
+    broken.fitted.scorer.V = (
+        broken.fitted.scorer.V * np.where(np.arange(8) == 3, np.float32(1e20), np.float32(1))[:, None]
+    )  # one item
     with monkeypatch.context() as patch, pytest.raises(rather.InputError, match="out of all proportion"):
         patch.setattr(refits, "load", lambda _: broken)
         opened(model, listed)
@@ -484,7 +496,7 @@ def test_votes_that_are_in_the_base_too_count_once(tmp_path, here):
     refits.fit(database, None, str(tmp_path / "models" / "once"))
     refits.fit(database, str(tmp_path / "models" / "once"), str(tmp_path / "models" / "again"))
     once, again = (rather.load(tmp_path / "models" / name) for name in ("once", "again"))
-    assert len(again._fitted_to) == len(once._fitted_to) == 20 and again.reg_ == once.reg_
+    assert len(again.fitted.training) == len(once.fitted.training) == 20 and again.reg_ == once.reg_
 
 
 def test_another_model_of_the_same_name_is_served_itself(tmp_path, monkeypatch, model, other):
@@ -501,7 +513,7 @@ def test_another_model_of_the_same_name_is_served_itself(tmp_path, monkeypatch, 
 
 def said_by(model, user):
     """A user's votes in what a model was fitted to."""
-    frame = model._fitted_to.to_frame("dict")
+    frame = model.fitted.training.to_frame("dict")
     rows = zip(*(np.asarray(frame[name]).tolist() for name in ("user", "winner", "loser")), strict=True)
     return sorted(row for row in rows if row[0] == user)
 
@@ -516,7 +528,7 @@ def test_people_and_items_that_are_numbers(tmp_path):
         answered(here, 12)
         refits.fit(here.ledger.address, str(path), str(tmp_path / "m"))
     base, after = rather.load(path), rather.load(tmp_path / "m")
-    assert len(after._fitted_to) == len(numbers["user"]) + 12 and set(after.items_) == {0, 1, 2, 3, 10}
+    assert len(after.fitted.training) == len(numbers["user"]) + 12 and set(after.items_) == {0, 1, 2, 3, 10}
     assert set(after.users_) == set(range(5 + 2))  # visitors get numbers that nobody has
     for user in range(5):
         assert said_by(after, user) == said_by(base, user)

@@ -18,7 +18,7 @@ from rather.server import ledger as ledgers
 from rather.server import serving
 from rather.server.ledger import Ledger
 from rather.server.listed import LONGEST_TEXT, LONGEST_TITLE, only_ids, read
-from serving_here import ITEMS, Process, items_file, opened
+from serving_here import HANGS, ITEMS, Process, items_file, opened
 from shell import complaint
 
 PIXEL = b"\x89PNG\r\n\x1a\n"
@@ -94,7 +94,7 @@ def test_it_ends_well(items, tmp_path):
         token = browser.post("/api/question", json={}).json()["question"]["token"]
         assert browser.post("/api/answer", json={"token": token, "reply": "tie"}).status_code == 200
         server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(30) == 130
+        assert server.process.wait(HANGS) == 130
     server.process.stdout.close()
     with opened(str(tmp_path / "state" / "votes.sqlite")) as ledger:
         assert ledger.counts(0.0) == (1, 1)

@@ -74,6 +74,52 @@ def test_grid_search(triples):
     assert set(predicted.tolist()) == {1, -1} and (predicted == triples[1]).mean() == search.score(*triples)
 
 
+def test_probabilities(triples):
+    """The columns are the probabilities of classes_; a scorer of probabilities takes them."""
+    X, y = triples
+    model = AltSVM(rank=2, n_threads=1).fit(X, y)
+    proba = model.predict_proba(X)
+    users, items = model.users_, model.items_
+    assert proba[:, 1] == pytest.approx(model.probability(users[X[:, 0]], items[X[:, 1]], items[X[:, 2]]))
+    assert proba.sum(axis=1) == pytest.approx(1) and model.classes_.tolist() == [-1, 1]
+    assert np.array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
+    folds = KFold(3, shuffle=True, random_state=0)
+    scores = cross_val_score(AltSVM(rank=2, n_threads=1), X, y, cv=folds, scoring="neg_log_loss")
+    assert (scores > -np.log(2)).all()
+    best, worst = model.rank()["item"][[0, -1]]
+    stranger = model.predict_proba([[10_000, best, worst], [10_000, worst, best], [0, 10_000, 10_001]])
+    assert stranger[0, 1] == pytest.approx(stranger[1, 0]) and stranger[0, 1] > 0.5
+    assert stranger[2].tolist() == [0.5, 0.5]
+    with pytest.raises(NotFittedError):
+        AltSVM().predict_proba(X)
+
+
+def test_weights(triples):
+    """A weight counts as that of a vote, 0 leaves a row out, and scikit-learn cuts weights to folds."""
+    X, y = triples
+    weight = np.random.default_rng(0).integers(0, 3, len(X))
+    ahead, behind = np.where(y == 1, X[:, 1], X[:, 2]), np.where(y == 1, X[:, 2], X[:, 1])
+    votes = {"user": X[:, 0], "winner": ahead, "loser": behind, "weight": weight}
+    expected = Global().fit(rather.Comparisons.from_frame(votes, weight="weight")).average_scores()
+    weighed = Global().fit(X, y, sample_weight=weight)
+    assert weighed.average_scores() == pytest.approx(expected)
+    assert np.abs(Global().fit(X, y).average_scores() - expected).max() > 0.01
+    right = weighed.predict(X) == y
+    assert weighed.score(X, y, weight) == pytest.approx(np.average(right, weights=weight))
+    search = GridSearchCV(Global(), {"reg": [None]}, cv=KFold(3)).fit(X, y, sample_weight=weight)
+    assert search.best_estimator_.average_scores() == pytest.approx(weighed.average_scores())
+    with pytest.raises(InputError, match=r"sample_weight has shape \(2,\)"):
+        Global().fit(X, y, sample_weight=[1, 2])
+    with pytest.raises(InputError, match=r"'sample_weight'\) in row 1"):
+        Global().fit(X[:2], y[:2], sample_weight=[1, -1])
+    with pytest.raises(InputError, match="every vote has weight 0"):
+        Global().fit(X, y, sample_weight=np.zeros(len(X)))
+    with pytest.raises(InputError, match="already have weights"):
+        Global().fit(rather.Comparisons.from_triples(X, y), sample_weight=weight)
+    with pytest.raises(InputError, match="goes with integer triples"):
+        weighed.score(0, 1, weight)
+
+
 def test_is_fitted(triples):
     """check_is_fitted tells a fitted model from one that is not, and a pipeline of one step holds a model."""
     model = Global()

@@ -54,7 +54,7 @@ def voted(spark, votes):
 
 def bits(model):
     local = model.to_local()
-    return local.U_.tobytes(), local.V_.tobytes()
+    return local.fitted.scorer.U.tobytes(), local.fitted.scorer.V.tobytes()
 
 
 @pytest.fixture(scope="module")

@@ -309,6 +309,8 @@ def test_a_missing_peer_is_named():
             text = rf"^{address} could not be reached within 1 seconds \(.*{why}.*\); the ports must be open"
             with pytest.raises(GroupError, match=text):
                 Group(rank, addresses, listener, TOKEN, connect_timeout=1)
+        late = Meeting(1, [address, "x:1"], TOKEN, 0.0)  # no time is left
+        assert "refused" in late.reach(0)
 
 
 def test_partners_may_be_late():

@@ -326,6 +326,18 @@ def test_a_write_over_its_own_path_again_and_again(model, tmp_path):
     assert {one.name for one in (tmp_path / "model").iterdir()} <= {"metadata", "a", "b", "c"}
 
 
+def test_a_pipeline_over_its_own_path(model, tmp_path):
+    """A model survives that its pipeline's folder is deleted before it is written."""
+    from pyspark.ml import PipelineModel
+
+    path = str(tmp_path / "pipeline")
+    PipelineModel([marked(model, 5)]).save(path)
+    for _ in range(2):
+        PipelineModel.load(path).write().overwrite().save(path)
+        (stage,) = (tmp_path / "pipeline" / "stages").iterdir()
+        assert read_whole(str(stage)) == 5
+
+
 def test_what_a_write_finds(spark, model, local, tmp_path):
     """A folder that is taken, that holds something else, that is of an older version, or that is not there."""
     import json

@@ -13,8 +13,10 @@ pytest.importorskip("pyarrow")
 import pyarrow as pa
 
 from rather.errors import InputError
+from rather.models.altsvm import AltSVMParams
 from rather.spark import cluster, watch
 from rather.spark.cluster import Budget, ClusterError, Slots
+from rather.spark.params import LOCAL, FitParams, signature
 from rather.spark.plan import ITEM, SAID, USER, Plan
 from rather.spark.shard import read_shards
 
@@ -368,3 +370,18 @@ def test_what_the_job_before_left_finds_its_users():
     for users in (["bob"], ["bob", "eve"]):
         with pytest.raises(InputError, match="the users of the checkpoint are not those of the data"):
             read_shards(plan(), 0, iter([state(users, [[1.0]] * len(users), USER), said(given)]))
+
+
+# -- parameters -------------------------------------------------------------------------------------------------------
+
+
+def test_parameters_are_the_ordinary_ones():
+    """The parameters of the ordinary AltSVM come with its defaults, in the spelling of pyspark.ml."""
+    assert LOCAL["regParam"] == "reg" and LOCAL["itemPower"] == "item_power" and "nThreads" not in LOCAL
+    made, usual = FitParams(), AltSVMParams()
+    assert made._local_params() == {name: getattr(usual, name) for name in LOCAL.values()}
+    made._set(rank=np.int64(3), regParam="cv", bias=2, itemPower=1)
+    assert [made._get(name) for name in ("rank", "regParam", "bias", "itemPower")] == [3, "cv", 2.0, 1.0]
+    with pytest.raises(TypeError, match="rank"):
+        made._set(rank="auto")
+    assert list(signature().parameters) == ["self", *(param.name for param in made.params)]

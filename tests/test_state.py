@@ -1,15 +1,18 @@
 """A fitted model is one state: refused, failed and interrupted fits, newcomers and threads never see half of one."""
 
+import gc
 import threading
 import warnings
+import weakref
+from copy import copy
 
 import numpy as np
 import pytest
 
 import rather
 from rather import ESTIMATORS, AltSVM, Comparisons, Convex, Global, InputError
+from rather.models import fitted
 from rather.models.estimator import Estimator
-from rather.models.state import Stateful
 from rather.testing import small_data
 
 SEES = {"Global": "ratings", "Differences": "ratings", "CofiRank": "ratings", "LCR": "ratings", "RobiRank": "clicks"}
@@ -46,16 +49,16 @@ def other_ids(comparisons, n=17):
     return Comparisons.from_frame({name: [f"other {v}" for v in column[rows]] for name, column in frame.items()})
 
 
-def press_in_round(monkeypatch, name, n):
+def press_in_round(monkeypatch, n):
     """Ctrl-C when the n-th round is about to be published."""
-    real = ESTIMATORS[name]._publish
+    real = fitted.Published
 
-    def press(self):
-        if len(self.history_) == n:
+    def press(model, record=None):
+        if record is not None and record["round"] == n:
             raise KeyboardInterrupt
-        return real(self)
+        return real(model, record)
 
-    monkeypatch.setattr(ESTIMATORS[name], "_publish", press)
+    monkeypatch.setattr(fitted, "Published", press)
 
 
 class Boom(Exception):
@@ -102,7 +105,7 @@ def test_an_interrupt_keeps_whole_rounds(name, monkeypatch):
     data = small_data(SEES.get(name, "votes"))
     states = {}
     small(name, tol=0.0, callback=lambda model, record: states.update({record["round"]: answers(model)})).fit(data)
-    press_in_round(monkeypatch, name, 3)  # whose factors are there by then
+    press_in_round(monkeypatch, 3)  # whose factors are there by then
     model = small(name, tol=0.0)
     with pytest.warns(UserWarning, match="after 2 rounds"):
         model.fit(data)
@@ -118,7 +121,7 @@ def test_later_rounds_do_not_change_what_was_published(name):
     """What a callback sees after a round is the same after all rounds: nothing in it is written to again."""
     kept = []
     never = {"tol": 0.0} if "tol" in ESTIMATORS[name]._param_names() else {}
-    see = lambda model, record: kept.append((model._frozen(), answers(model)))  # noqa: E731
+    see = lambda model, record: kept.append((copy(model), answers(model)))  # noqa: E731
     small(name, callback=see, **never).fit(small_data(SEES.get(name, "votes")))
     assert len(kept) >= 3 and all(answers(state) == said for state, said in kept)
     assert kept[0][1] != kept[-1][1]
@@ -280,18 +283,21 @@ def test_every_round_has_a_slope_of_its_own():
 
 
 @pytest.mark.parametrize("name", ["AltSVM", "Global"])
-def test_states_do_not_hold_their_predecessors(name, monkeypatch):
-    """What a warm start begins from is no part of the state, after a round or an interrupt: states form no chain."""
-    model = small(name, tol=0.0, warm_start=True, max_iter=3)
-    model.set_params(callback=lambda now, _: parts.append(set(now.__dict__)))
-    for _ in range(2):
-        parts = []
-        model.fit(small_data("votes"))
-        assert not any("_last" in names or "_model" in names for names in (*parts, model.__dict__))
-    press_in_round(monkeypatch, name, 2)
+def test_models_do_not_hold_their_predecessors(name, monkeypatch):
+    """The model that a warm start begins from is gone after the fit, or after an interrupt: models form no chain."""
+    model = small(name, tol=0.0, max_iter=3)
+    if name == "AltSVM":
+        model.set_params(warm_start=True)
+    gone = []
+    model.set_params(callback=lambda now, _: gone.append(weakref.ref(now.fitted)))
+    model.fit(small_data("votes"))
+    first = [*gone]
+    model.fit(small_data("votes"))
+    press_in_round(monkeypatch, 2)
     with pytest.warns(UserWarning, match="after 1 round"):
         model.fit(small_data("votes"))
-    assert "_last" not in model.__dict__ and model.interrupted_
+    gc.collect()
+    assert len(first) == 3 and not any(ref() for ref in first) and model.interrupted_
 
 
 @pytest.mark.parametrize("kind", [lambda **how: AltSVM(rank="auto", **how), Convex])
@@ -314,7 +320,7 @@ def test_an_interrupt_after_the_last_round_keeps_it(kind, monkeypatch):
 
 def test_warnings_as_errors_keep_the_rounds_of_an_interrupted_fit(monkeypatch):
     """The warning is then an error, and the rounds that it is about are the model's all the same."""
-    press_in_round(monkeypatch, "AltSVM", 3)
+    press_in_round(monkeypatch, 3)
     model = small("AltSVM", tol=0.0)
     with warnings.catch_warnings(), pytest.raises(UserWarning, match="after 2 rounds"):
         warnings.simplefilter("error")
@@ -339,8 +345,26 @@ def test_an_interrupt_of_a_resumed_fit_keeps_what_was_resumed(tmp_path, monkeypa
         assert answers(small("AltSVM", max_iter=1, tol=0.0, checkpoint=path).fit(votes)) == want
 
 
-def test_what_a_model_keeps_is_read_at_one_moment():
-    """A state that is put in place between two looks at the model is not taken for something hung on it."""
-    moments = iter([{"p": 1, "a_": 2, "_state_names": {"a_"}}, {"p": 1, "b_": 3, "_state_names": {"b_"}}])
-    watched = type("Watched", (Stateful,), {"__dict__": property(lambda self: next(moments))})()
-    assert watched._kept() == {"p": 1}
+def test_a_copy_keeps_the_model_of_its_moment():
+    """A shallow copy shares the fitted model with the estimator, until that is fitted again."""
+    votes = small_data("votes")
+    model = small("AltSVM").fit(votes)
+    now, said = copy(model), answers(model)
+    assert now.fitted is model.fitted
+    model.fit(other_ids(votes))
+    assert answers(now) == said != answers(model) and now.fitted is not model.fitted
+
+
+def test_parameters_that_are_set_during_a_fit_are_for_the_next(monkeypatch):
+    """A callback that changes parameters changes no round of the fit that calls it."""
+    votes = small_data("votes")
+    want = answers(small("AltSVM", tol=0.0).fit(votes))
+    model = small("AltSVM", tol=0.0, callback=lambda now, _: now.set_params(max_iter=1, loss="hinge") is None)
+    assert answers(model.fit(votes)) == want and model.get_params()["max_iter"] == 1
+
+
+def test_what_a_fit_found_cannot_be_set():
+    model = small("AltSVM").fit(small_data("votes"))
+    with pytest.raises(AttributeError, match="reg_"):
+        model.reg_ = 3.0
+    assert not hasattr(rather.ItemMean().fit(small_data("ratings")), "reg_")

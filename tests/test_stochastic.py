@@ -252,7 +252,11 @@ def test_users_who_clicked_everything_are_let_be():
 def test_one_thread_is_reproducible(kind):
     comparisons = clicks_of()
     first, again, other = (kind(rank=3, max_iter=3, n_threads=1, seed=s).fit(comparisons) for s in (5, 5, 6))
-    assert (first.U_ == again.U_).all() and (first.V_ == again.V_).all() and (first.V_ != other.V_).any()
+    assert (
+        (first.fitted.scorer.U == again.fitted.scorer.U).all()
+        and (first.fitted.scorer.V == again.fitted.scorer.V).all()
+        and (first.fitted.scorer.V != other.fitted.scorer.V).any()
+    )
     assert [r["objective"] for r in first.history_] == [r["objective"] for r in again.history_]
 
 
@@ -280,7 +284,7 @@ def test_newcomers_are_measured_by_the_same_loss(kind):
     answers = [(model.items_[0], model.items_[1]), (model.items_[2], model.items_[1])]
     u = model.fold_in(answers).factors.astype(float)
     j, k = np.array([0, 2]), np.array([1, 1])
-    x = (model.V_[j] - model.V_[k]).astype(float)
+    x = (model.fitted.scorer.V[j] - model.fitted.scorer.V[k]).astype(float)
     g = LOSSES[model.loss_][1](x[:, :3] @ u + x[:, 3])
     weight = 1 / len(answers) if kind is BPR else 1.0  # BPR's ridge is for each step, SGD's once for all
     np.testing.assert_allclose(weight * g @ x[:, :3] + model.reg_ * u, 0, atol=1e-3 * max(1, model.reg_))
@@ -293,10 +297,8 @@ def test_the_slope_is_found_on_clicks_not_seen():
         {"user": rng.integers(0, 200, 3000), "item": rng.integers(0, 60, 3000)}, per_user=20
     )
     model = BPR(rank=20, max_iter=30, n_threads=1).fit(noise).calibrate()
-    pairs = noise.pairs()
-    sure = sigmoid(
-        model.slope_ * (model.score_codes(pairs.user, pairs.winner) - model.score_codes(pairs.user, pairs.loser))
-    )
+    pairs, scores = noise.pairs(), model.fitted.scorer.scores
+    sure = sigmoid(model.slope_ * (scores(pairs.user, pairs.winner, 1) - scores(pairs.user, pairs.loser, 1)))
     assert rather.pairwise_accuracy(model, noise) > 0.9 and sure.mean() < 0.75
 
 
@@ -375,7 +377,7 @@ def test_racing_threads_leave_the_bias_column_alone():
     """With several threads on few users the scores are still those of the factors: the column against the bias is 1."""
     comparisons = rather.simulate(n_users=4, n_items=30, rank=2, per_user=300, seed=0).comparisons
     model = rather.BPR(rank=8, max_iter=20, n_threads=4).fit(comparisons)
-    assert (model.U_[:, model.rank_] == 1).all()
+    assert (model.fitted.scorer.U[:, model.rank_] == 1).all()
 
 
 # -- what a fit hands to the core -------------------------------------------------------------------------------------

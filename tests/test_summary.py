@@ -5,13 +5,13 @@ import pickle
 import re
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import rather
-from rather import ESTIMATORS, AltSVM, Comparisons, Convex, Global, InputError
-from rather.models.estimator import Estimator
+from rather import ESTIMATORS, AltSVM, Comparisons, Convex, FactorEstimator, Global, InputError
 
 
 @pytest.fixture(scope="module")
@@ -118,20 +118,17 @@ def test_repr_never_fails(votes):
         model.fit(votes)
     assert seen[0].startswith("AltSVM fitted to ") and repr(model).endswith("interrupted after 1 round")
 
-    class Own(Estimator):
+    class Own(FactorEstimator):
         def __init__(self, power: int = 1) -> None:
-            self._store_params(locals())
+            self.power = power
 
-        def fit(self, comparisons):
-            self._set_data(comparisons)
-            return self
+        def scorer(self, data):
+            return rather.Factors.of_items(np.zeros(data.n_items), data.n_users)
 
     own = Own(power=2)
-    assert (
-        repr(own) == "Own(power=2)"
-        and repr(own.fit(votes)) == f"Own fitted to {len(votes)} votes of 30 users on 12 items"
-    )
-    own._fitted_to = "nothing that can be described"
+    assert repr(own) == "Own(power=2)"
+    assert repr(own.fit(votes)) == f"Own fitted to {len(votes)} votes of 30 users on 12 items"
+    own._fitted = replace(own.fitted, training="nothing that can be described")
     assert repr(own) == "Own(power=2)"
 
 
@@ -139,4 +136,4 @@ def test_repr_builds_nothing(tmp_path):
     """The words about ratings read from a file do not build the store that fits use."""
     AltSVM(rank=2, reg=1.0).fit(ratings()).save(tmp_path / "m.rather")
     model = rather.load(tmp_path / "m.rather")
-    assert "ratings of 20 users" in repr(model) and model._fitted_to.source._store is None
+    assert "ratings of 20 users" in repr(model) and model.fitted.training.source._store is None

@@ -1,6 +1,6 @@
 """How sure: what answers say of a person, intervals that hold what they say, files, newcomers, everybody."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from scipy.special import expit
 
 import rather
 from rather import SGD, AltSVM, Comparisons, Convex, Global, InputError
+from rather.models.belief import Items
 from rather.models.crowd import Crowd
 from rather.models.places import groups, ranked
 from rather.solving.variational import given_answers, margins_given, nothing_said
@@ -236,9 +237,9 @@ def test_updates_and_new_items_keep_it(fitted):
     assert wide[table["item"].tolist().index(50)] >= np.median(wide)  # of which hardly anything is known
     updated = AltSVM().fit(votes)
     updated.rank(0, interval=0.9)
-    found = updated._sure.sureness
+    found = updated.fitted.sure.sureness
     updated.update(more)
-    assert updated._sure.sureness == found and len(updated.rank(99, interval=0.5)) == 13
+    assert updated.fitted.sure.sureness == found and len(updated.rank(99, interval=0.5)) == 13
 
 
 def test_the_same_bits(fitted):
@@ -276,12 +277,46 @@ def test_what_is_put_before_someone_is_not_their_choice():
     model = AltSVM(exposure=True).fit(Comparisons.from_ratings(table))
     answer = [(0, 2, "tie")]
     plain = AltSVM(exposure=True).fit(Comparisons.from_ratings(table))
-    plain.__dict__ = {**plain.__dict__, "prior_": None}  # a model that learned nothing from who met what
+    plain = plain._with(replace(plain.fitted, prior=None))  # a model that learned nothing from who met what
     chosen, asked, without = (
         one.score(range(40))
         for one in (model.fold_in(answer), model.fold_in(answer, asked=True), plain.fold_in(answer))
     )
     assert asked == pytest.approx(without, abs=1e-6) and np.abs(chosen - asked).max() > 1e-3
+
+
+def test_whose_vectors_are_known_beside_what_is_expected(monkeypatch):
+    """People's own part has a covariance of its own where all is known from which the model expects their vectors."""
+    monkeypatch.setattr("rather.models.crowd.TRIES", 8)  # how good the scales are is asserted elsewhere
+    rng = np.random.default_rng(0)
+    kind, age = np.arange(20) % 2, rng.standard_normal(60)
+    rows = [
+        (u, j, int(np.clip(np.round(3 + 2 * age[u] * (kind[j] - 0.5) + rng.standard_normal()), 1, 5)))
+        for u in range(60) for j in range(20) if rng.random() < (0.8 if kind[j] == u % 2 else 0.2)
+    ]  # fmt: skip
+    ratings = Comparisons.from_ratings(dict(zip(("user", "item", "rating"), zip(*rows, strict=True), strict=True)))
+    plain = AltSVM(exposure=True).fit(ratings)
+    described = AltSVM(exposure=True).fit(ratings, user_features={"user": np.arange(60), "age": age})
+    met, nobody = np.arange(60) != 3, np.zeros(60, bool)
+    source, items = ratings.source.of_users(met), np.arange(20)
+    known = described.fitted.known.users.rows[:, : described._known.users.encoder.width]
+    assert np.array_equal(plain._is_beside(source, None, None), met)
+    assert np.array_equal(plain._is_beside(source, items, None), met)
+    assert np.array_equal(described._is_beside(source, None, None), met)
+    assert np.array_equal(described._is_beside(source, items, known), met)
+    assert np.array_equal(described._is_beside(source, items, None), nobody)  # newcomers without their features
+    answer = [(0, 1)]
+    for model, belief, beside, newcomer in (
+        (plain, plain._belief(5), True, False),
+        (plain, plain.fold_in(answer).posterior, True, True),
+        (plain, plain.fold_in([]).posterior, False, True),
+        (plain, plain.fold_in(answer, asked=True).posterior, False, True),
+        (described, described.fold_in(answer).posterior, False, True),
+        (described, described.fold_in(answer, features={"age": 1.0}).posterior, True, True),
+    ):
+        mine, other = (Items.of(model, model._crowd(), x, newcomer).Z for x in (beside, not beside))
+        assert mine.shape != other.shape or np.abs(mine - other).max() > 1e-3
+        assert np.array_equal(belief.Z, mine)
 
 
 def test_what_does_not_fit_is_said(fitted):
@@ -401,13 +436,6 @@ def test_files_after_updates_and_of_newcomers(tmp_path, monkeypatch):
     assert before._crowd().count.tolist() == after._crowd().count.tolist()
 
 
-def test_factors_set_by_hand_say_so():
-    votes, _ = club(10, 5, 5)
-    model = AltSVM().set_factors(votes, np.ones((10, 2)), np.ones((5, 2)))
-    with pytest.raises(InputError, match="set by hand"):
-        model.rank(0, interval=0.9)
-
-
 def test_others_must_be_of_the_same_model(fitted):
     model, _ = fitted
     person, stranger = model.fold_in([(0, 1)]), AltSVM().fit(club(20, 8, 10)[0]).fold_in([(0, 1)])
@@ -453,6 +481,13 @@ def test_newcomers_are_less_well_known_than_those_the_items_were_fitted_to():
             right = ((-truth[person]).argsort().argsort() + 1)[table["item"]]
             held[n].extend((table["best"] <= right) & (right <= table["worst"]))
     assert all(0.8 < np.mean(inside) < 0.98 for inside in held.values())
+
+
+def test_newcomers_to_ratings_differ_about_as_much_as_members():
+    """Their scales do not grow with what few levels say: an item of the highest level is above all on other levels."""
+    world = rather.simulate(60, 30, rank=2, per_user=15, levels=3, seed=0)
+    members, newcomers = AltSVM(rank=2, reg=3.0).fit(world.comparisons)._crowd().sureness
+    assert newcomers.taste < 3 * members.taste and newcomers.items < 10 * members.items and newcomers.own < 10
 
 
 @pytest.mark.parametrize("kind", [SGD, Global, AltSVM])

@@ -58,7 +58,7 @@ def test_what_goes_with_items_is_told_from_the_items(loss):
 def test_the_objective_with_effects(world):
     """The step on the effects lowers the objective to where it no longer falls, by finite differences too."""
     fitted = AltSVM(loss="logistic", reg=5.0, tol=1e-7, max_iter=200).fit(world.comparisons)
-    problem = fitted._posed.at(fitted)
+    problem = fitted.fitted.posed.at(fitted.fitted.scorer)
     least = problem.objective()
     for k in range(2):
         for step in (-0.01, 0.01):
@@ -101,7 +101,7 @@ def test_votes_that_carry_nothing_have_no_effects():
 
 def test_the_same_bits_at_any_number_of_threads(world):
     a, b = (AltSVM(rank=2, reg=5.0, n_threads=n).fit(world.comparisons) for n in (1, 3))
-    np.testing.assert_array_equal(a.U_, b.U_)
+    np.testing.assert_array_equal(a.fitted.scorer.U, b.fitted.scorer.U)
     assert (
         a.context_effects_ == b.context_effects_
         and a.effects().columns["estimate"].tolist() == b.effects().columns["estimate"].tolist()
@@ -148,7 +148,7 @@ def test_outcomes_are_as_frequent_as_foretold(world, model):
     i, j = rng.integers(0, 200, 20_000), rng.integers(0, 25, 20_000)
     k = (j + rng.integers(1, 25, 20_000)) % 25
     margin = fresh.margins(i, j, k)
-    own = model._slope.own
+    own = model.fitted.slope.own
     assert own is not None and own.std() > 0.1  # people differ
     p = model.probability(fresh.comparisons.users[i], fresh.comparisons.items[j], fresh.comparisons.items[k])
     assert np.corrcoef(p[:, 0] - p[:, 2], np.tanh(margin / 2))[0, 1] > 0.9
@@ -159,7 +159,7 @@ def test_outcomes_are_as_frequent_as_foretold(world, model):
 def test_people_who_tie_more_are_foretold_to(world, model):
     whole = whole_ties(world.comparisons.pairs())
     share = np.bincount(whole.user, whole.tied, 200) / np.bincount(whole.user, minlength=200)
-    assert np.corrcoef(share, model._slope.own)[0, 1] > 0.8
+    assert np.corrcoef(share, model.fitted.slope.own)[0, 1] > 0.8
 
 
 def test_half_each_way_is_an_option(world, model):
@@ -236,9 +236,9 @@ def test_files_keep_it(world, model, tmp_path, comparisons):
     for side in (None, "left"):
         a, b = (m.probability(u, "item 3", "item 4", side=side) for m in (model, read))
         np.testing.assert_array_equal(a, b)
-    assert read.context_effects_ == model.context_effects_ and read._told == model._told
+    assert read.context_effects_ == model.context_effects_ and read.fitted.told == model.fitted.told
     if comparisons:
-        pairs = read._fitted_to.pairs()
+        pairs = read.fitted.training.pairs()
         for a, b in zip(pairs.columns(), world.comparisons.pairs().columns(), strict=True):
             np.testing.assert_array_equal(a, b)
         assert read.certificate().objective == pytest.approx(model.certificate().objective, rel=1e-6)
@@ -256,7 +256,7 @@ def test_an_update_with_all_that_votes_carry(world):
     assert model.context_effects_ != before
     found = [m.effects().columns["estimate"] for m in (model, whole)]
     np.testing.assert_allclose(*found, atol=0.02)
-    assert model._slope.own.shape == (200,) and model.probability("user 3", "item 1", "item 2").shape == (1, 3)
+    assert model.fitted.slope.own.shape == (200,) and model.probability("user 3", "item 1", "item 2").shape == (1, 3)
 
 
 def test_an_effect_that_comes_later():
@@ -277,7 +277,7 @@ def test_a_killed_fit_goes_on(world, tmp_path):
     whole = AltSVM(**{**settings, "checkpoint": None}).fit(world.comparisons)
     AltSVM(**settings, max_iter=2).fit(world.comparisons)
     gone_on = AltSVM(**settings).fit(world.comparisons)
-    np.testing.assert_array_equal(whole.U_, gone_on.U_)
+    np.testing.assert_array_equal(whole.fitted.scorer.U, gone_on.fitted.scorer.U)
     assert whole.context_effects_ == gone_on.context_effects_ and len(gone_on.history_) == len(whole.history_) > 2
 
 
@@ -320,11 +320,11 @@ def test_newcomers_have_a_sureness_of_their_own(world):
     other.calibrate()
     late = other.fold_in_many(answers)
     for m in (people, late):
-        assert m._slope.own.shape == (300,)
+        assert m.fitted.slope.own.shape == (300,)
     np.testing.assert_array_equal(
         people.probability("new 4", "item 3", "item 4"), late.probability("new 4", "item 3", "item 4")
     )
-    assert one._slope.own.shape == (200,)
+    assert one.fitted.slope.own.shape == (200,)
     early = AltSVM(rank=2, reg=5.0).fit(world.comparisons).fold_in([("item 1", "item 2", "tie")] * 5)
     assert early.reluctance > 1.1 and AltSVM(rank=2).fit(world.comparisons).fold_in([]).reluctance == 1
 
@@ -400,7 +400,7 @@ def test_an_interrupted_update_keeps_who_ties(world):
     model.set_params(callback=stop)
     with pytest.warns(UserWarning, match="interrupted"):
         model.update(later)
-    assert model._slope.own.shape == (200,) and model._slope.own.std() > 0.1
+    assert model.fitted.slope.own.shape == (200,) and model.fitted.slope.own.std() > 0.1
     assert set(table(model)) == {"side", "length", "tie"}
 
 
@@ -409,7 +409,7 @@ def test_readings_of_ties_are_of_votes_alone():
     rng = np.random.default_rng(0)
     clicks = Comparisons.from_clicks({"user": rng.integers(0, 20, 200), "item": rng.integers(0, 30, 200)}, per_user=10)
     a, b = (AltSVM(rank=2, ties=ties).fit(clicks) for ties in ("model", "half"))
-    np.testing.assert_array_equal(a.U_, b.U_)
+    np.testing.assert_array_equal(a.fitted.scorer.U, b.fitted.scorer.U)
     np.testing.assert_array_equal(a.seen_[1], b.seen_[1])
     with pytest.raises(InputError, match="trust goes with votes"):
         AltSVM(trust=True).fit(clicks)

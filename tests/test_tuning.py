@@ -31,7 +31,7 @@ def log_loss(model, votes):
 def state(model):
     """Everything that a fit came to, to the last bit."""
     bits = [a.tobytes() for a in (model.user_factors_, model.item_factors_, model.item_bias_)]
-    return (*bits, model.rank_, model.reg_, model.bias_reg_, model._slope.found, model.cv_results_)
+    return (*bits, model.rank_, model.reg_, model.bias_reg_, model.fitted.slope.found, model.cv_results_)
 
 
 def noise(n, seed):
@@ -170,8 +170,8 @@ def test_warm_start_keeps_the_rank(world):
     assert model.rank_ == 3 and {row["rank"] for row in model.cv_results_} == {3}
     assert len(model.history_) <= len(AltSVM(rank=3, reg=model.reg_, bias=model.bias_reg_).fit(votes).history_)
     assert model.set_params(bias=50.0).fit(votes).bias_reg_ == 50
-    again = AltSVM(rank=model.rank_, warm_start=True)
-    again.set_factors(votes, model.user_factors_, model.item_factors_).fit(votes)
+    again = AltSVM(rank=model.rank_, warm_start=True)._with(model.fitted)
+    again.fit(votes)
     assert again.converged_
 
 
@@ -180,7 +180,7 @@ def test_a_given_bias_is_what_the_search_tries():
     rated = simulate(60, 30, per_user=15, levels=5).comparisons
     model = AltSVM(rank=3, bias=7.0)
     ((rest, aside), *_) = put_aside(rated, 0)
-    fit = _Trial(model, rest, aside, False).fit(3, 1.0, rated.source.bias_factor, None)
+    fit = _Trial(model._spec(), rest, aside, False).fit(3, 1.0, rated.source.bias_factor, None)
     assert fit.bias_reg == 7
 
 

@@ -1,5 +1,6 @@
 """Models that take in newer comparisons: as good as a fit to all of them, and whole whatever happens."""
 
+from copy import copy
 from itertools import pairwise
 
 import numpy as np
@@ -56,13 +57,11 @@ def fitted(votes):
 
 def copied(model):
     """Another model in the same state."""
-    made = object.__new__(type(model))
-    made.__dict__ = dict(model.__dict__)
-    return made
+    return copy(model)
 
 
 def objective(model):
-    return model._posed.at(model).objective()
+    return model.fitted.posed.at(model.fitted.scorer).objective()
 
 
 def no_worse(model, whole, tol=1e-3):
@@ -96,7 +95,7 @@ def test_many_in_a_row(stars):
         some = {"user": new.users[r.user[part]], "item": new.items[r.item[part]], "rating": r.rating[part]}
         model.update(Comparisons.from_ratings(some, allow_empty=True))
     assert no_worse(model, old.extended(new), tol=2e-3)  # with features that follow, not those of a fit
-    parts, fresh = model.prior_[0], AltSVM(exposure=True).fit(old.extended(new)).prior_[0]
+    parts, fresh = model.fitted.prior[0], AltSVM(exposure=True).fit(old.extended(new)).fitted.prior[0]
     ours, theirs = (np.linalg.qr(x[:, :2].astype(float))[0] for x in (parts, fresh))
     assert np.linalg.svd(ours.T @ theirs, compute_uv=False).min() > 0.95
     assert model.interest_.parts.shape[0] == len(model.items_) and len(model.recommend(model.users_, k=3)) == 360
@@ -107,7 +106,7 @@ def test_threads_do_not_show(votes, stars):
     for old, new in (votes, stars):
         one, three = (AltSVM(n_threads=n, reg=5.0).fit(old).update(new) for n in (1, 3))
         np.testing.assert_array_equal(one.user_factors_, three.user_factors_)
-        np.testing.assert_array_equal(one.V_, three.V_)
+        np.testing.assert_array_equal(one.fitted.scorer.V, three.fitted.scorer.V)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +137,7 @@ def test_what_was_decided_stays(fitted, votes):
     model.update(votes[1])
     assert model.slope_ == before is not None and model.loss_ == "squared_hinge" and model.reg_ < 50
     twin = copied(fitted).update(votes[1])
-    np.testing.assert_array_equal(model.U_, twin.U_)
+    np.testing.assert_array_equal(model.fitted.scorer.U, twin.fitted.scorer.U)
 
 
 def test_it_leaves_the_old_state_alone(fitted, votes):
@@ -155,7 +154,7 @@ def test_it_leaves_the_old_state_alone(fitted, votes):
 def test_refusals_leave_the_model(fitted, votes, stars):
     """Comparisons of another kind, no comparisons, ids of another kind, old ones too many: the model is as it was."""
     model = copied(fitted)
-    state = model.__dict__
+    state = model.fitted
     numbers = Comparisons.from_frame({"user": [1], "winner": [2], "loser": [3]})
     for new, old, said in (
         (stars[0], None, "user ids are strings"), (numbers, None, "user ids are strings"), ("votes", None, "a str"),
@@ -163,7 +162,7 @@ def test_refusals_leave_the_model(fitted, votes, stars):
     ):  # fmt: skip
         with pytest.raises(InputError, match=said):
             model.update(new, old)
-        assert model.__dict__ is state
+        assert model.fitted is state
     with pytest.raises(InputError, match="not fitted yet"):
         AltSVM().update(votes[1])
     with pytest.raises(InputError, match="Convex cannot be updated; fit it again"):
@@ -215,7 +214,7 @@ def test_a_model_that_was_read(fitted, votes, tmp_path):
     twin = copied(fitted).update(new)
     assert [model.reg_, model.bias_reg_] == pytest.approx([twin.reg_, twin.bias_reg_], rel=1e-4)
     model.update(new)  # it has them now
-    assert len(model._fitted_to) == len(old) + 2 * len(new)
+    assert len(model.fitted.training) == len(old) + 2 * len(new)
 
 
 def test_users_who_sort_first_take_nobodys_place():
@@ -228,15 +227,15 @@ def test_users_who_sort_first_take_nobodys_place():
     model = AltSVM(rank=2, reg=5.0, balance=0.0, trust=True, n_threads=1).fit(world.comparisons)
     model.probability("user 1", "item 1", "item 2")
     before = copied(model)
-    assert before.trust_.std() > 0.1 < before._slope.own.std()
+    assert before.trust_.std() > 0.1 < before.fitted.slope.own.std()
     later = {"user": ["a newcomer", "user 3"], "winner": ["item 1", "item 2"], "loser": ["item 3", "item 4"]}
     model.set_params(callback=strike, tol=0.0)
     with pytest.warns(UserWarning, match="interrupted"):  # so that reluctance is not found anew
         model.update(Comparisons.from_frame({**later, "tie": [False, True]}, tie="tie"))
     assert model.users_[0] == "a newcomer" and model.users_[1:].tolist() == before.users_.tolist()
-    for mine, known in ((model.trust_, before.trust_), (model._slope.own, before._slope.own)):
+    for mine, known in ((model.trust_, before.trust_), (model.fitted.slope.own, before.fitted.slope.own)):
         np.testing.assert_array_equal(mine, [1, *known])
-    np.testing.assert_array_equal(model._posed.scales.user_weight, model.trust_)
+    np.testing.assert_array_equal(model.fitted.posed.scales.user_weight, model.trust_)
 
 
 def test_tastes_that_newer_votes_reveal():

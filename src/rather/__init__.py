@@ -23,6 +23,7 @@ from .models.estimator import Estimator
 from .models.factors import FactorEstimator
 from .models.newcomer import Newcomer
 from .models.person import Person
+from .models.scorers import Factors, Scorer
 from .models.tensors import NoChecksumWarning
 from .models.unknown import UnknownUserWarning
 from .rivals.bpr import BPR
@@ -56,6 +57,7 @@ __all__ = [
     "Differences",
     "Estimator",
     "FactorEstimator",
+    "Factors",
     "FileError",
     "Global",
     "HasScores",
@@ -71,6 +73,7 @@ __all__ = [
     "Question",
     "RP3beta",
     "RobiRank",
+    "Scorer",
     "Split",
     "Table",
     "TopCertainty",

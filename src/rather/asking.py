@@ -1,11 +1,12 @@
-"""What to ask a person next: the pair whose answer says most of their taste, and how many answers settle the top.
+"""Questions to ask a user: the most informative pair, and how many answers make the first places certain.
 
-What an answer is worth is in ``models.information``.
+The information of an answer is computed in ``models.information``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,11 +26,25 @@ LEAST = 1e-12  # of the squares of tastes, in log-odds, that anyone can have
 
 @dataclass(frozen=True)
 class Question:
-    """A pair of items to ask a person about.
+    """Hold a pair of items to ask a user about.
 
-    ``probability`` is that of preferring ``left``, ``information`` what the answer is expected to say of the person's
-    taste, in bits; ``policy`` is how the pair was chosen ("everything", "top" or "random") and ``propensity`` with what
-    probability among all that could be asked: what an honest evaluation weighs answers by.
+    Attributes
+    ----------
+    left, right : id
+        The two items.
+    probability : float
+        Probability that the user prefers the left item.
+    information : float
+        Expected information of the answer about the user's taste, in bits.
+    policy : str
+        How the pair was chosen: "everything", "top" or "random".
+    propensity : float
+        Probability with which this pair was chosen among all possible pairs. Weight answers by its inverse for an
+        unbiased evaluation.
+
+    See Also
+    --------
+    next_question : Return the most informative pair to ask.
     """
 
     left: Any
@@ -42,8 +57,23 @@ class Question:
 
 @dataclass(frozen=True)
 class TopCertainty:
-    """``share`` of the first ``top`` of a ranking is expected to belong there; ``more`` answers to well-chosen
-    questions are expected to bring that to ``sure`` (None: neither ``most`` of them nor all pairs left do)."""
+    """Hold how certain the first places of a user's ranking are.
+
+    Attributes
+    ----------
+    top : int
+        Number of first places.
+    share : float
+        Expected share of these places that hold the right items.
+    target : float
+        Share that was asked for.
+    more_answers : int or None
+        Number of further answers expected to reach the target. None: the largest number tried does not reach it.
+
+    See Also
+    --------
+    top_certainty : Estimate the certainty of a user's first places.
+    """
 
     top: int
     share: float
@@ -62,28 +92,56 @@ def next_question(
     prefer_familiar: bool = False,
     seed: int = 0,
 ) -> Question:
-    """The pair that a person's answer to is worth most.
+    """Return the most informative pair to ask a user next.
+
+    Pass the answer to :meth:`AltSVM.fold_in` with all earlier answers, then ask again. Use :func:`questionnaire` where
+    all users get the same pairs.
 
     Parameters
     ----------
-    model : a fitted AltSVM or Convex
-    person : Person or user id, optional
-        Of ``model.fold_in(answers, asked=True)``; someone who has not said anything by default.
-    candidates : list of items, optional
-        What may be asked about: the 400 items that most people met by default, for these are known to most.
-    unknown : list of items
-        What the person does not know: it is not asked about. Neither is a pair that they have answered.
-    aim : {"everything", "top"}
-        To learn the whole taste, or which items are the best.
-    explore : float
-        With this probability a pair at random instead, so that some answers are as if nobody had chosen the questions.
-    n_best : int
-        One at random of so many best pairs, for variety.
-    prefer_familiar : bool
-        Prefer pairs of which both items are known to many: an answer's worth counts as often as someone met one, times
-        as often as someone met the other. For people who may not know what they are asked about.
-    seed : int
-        The same seed asks the same person the same.
+    model : AltSVM or Convex
+        The fitted model.
+    person : Person or id, optional
+        Result of ``model.fold_in(answers, asked=True)``, or a user of the model. Default: a new user without answers.
+    candidates : list of id, optional
+        Items to choose from. Default: the 400 items that most users compared.
+    unknown : list of id, default ()
+        Items that the user does not know, which are not asked about.
+    aim : {"everything", "top"}, default "everything"
+        Goal: to learn the whole taste, or which items are best.
+    explore : float, default 0.0
+        Probability of a random pair instead. Random pairs allow an unbiased evaluation.
+    n_best : int, default 1
+        Number of best pairs from which one is drawn at random, for variety.
+    prefer_familiar : bool, default False
+        Whether to prefer pairs of widely known items. Set it for users who may not know every item.
+    seed : int, default 0
+        Seed of the draw. Equal seeds give equal questions.
+
+    Returns
+    -------
+    Question
+        The pair, its probability and its information.
+
+    Raises
+    ------
+    InputError
+        If no pair is left to ask, or the model has no posterior for one user.
+
+    See Also
+    --------
+    questionnaire : Choose pairs that all users answer.
+    top_certainty : Estimate how many more answers a user needs.
+    AltSVM.fold_in : Add a new user from a few answers.
+
+    Examples
+    --------
+    >>> import rather
+    >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
+    >>> question = rather.next_question(model)
+    >>> person = model.fold_in([(question.left, question.right)], asked=True)
+    >>> rather.next_question(model, person) != question
+    True
     """
     one_of("aim", aim, AIMS)
     if not isinstance(prefer_familiar, bool):
@@ -105,10 +163,41 @@ def next_question(
 
 
 def questionnaire(model: Any, n: int, candidates: Any = None, each: int = 2) -> Table:
-    """The same n pairs for everybody, for people with paper: columns question, left, right, information.
+    """Choose pairs that all users answer, for instance on paper.
 
-    Each pair says most of a typical newcomer's taste, given that those before it will be answered; no item is in more
-    than ``each`` of them.
+    Each pair is the most informative one about a typical new user, given that the pairs before it are answered.
+
+    Parameters
+    ----------
+    model : AltSVM or Convex
+        The fitted model.
+    n : int
+        Number of pairs.
+    candidates : list of id, optional
+        Items to choose from. Default: the 400 items that most users compared.
+    each : int, default 2
+        Largest number of pairs that one item is in.
+
+    Returns
+    -------
+    Table
+        Columns question, left, right and information (in bits).
+
+    Raises
+    ------
+    InputError
+        If the candidates make fewer than n pairs.
+
+    See Also
+    --------
+    next_question : Choose the next pair for one user.
+
+    Examples
+    --------
+    >>> import rather
+    >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
+    >>> len(rather.questionnaire(model, n=5))
+    5
     """
     number("n", n, at_least=1, integer=True)
     number("each", each, at_least=1, integer=True)
@@ -135,12 +224,49 @@ def top_certainty(
     items: Any = None,
     seed: int = 0,
 ) -> TopCertainty:
-    """How much of a person's top is settled, and how many more answers are expected to settle it.
+    """Estimate how certain a user's first places are, and how many answers help.
 
-    The top is that of ``items``, by default the 400 that most people met: of others nobody knows enough.
+    The estimate is by simulation: the posterior of the user's taste is narrowed by answers to well-chosen questions.
 
-    By simulation: what is known is narrowed down by the answers to one well-chosen question after the other, among the
-    60 items that may be at the top.
+    Parameters
+    ----------
+    model : AltSVM or Convex
+        The fitted model.
+    person : Person or id, optional
+        Result of ``model.fold_in(answers, asked=True)``, or a user of the model. Default: a new user without answers.
+    top : int, default 3
+        Number of first places, at most 50.
+    target : float, default 0.8
+        Share of right items to reach, above 0 and below 1.
+    most : int, default 100
+        Largest number of further answers to try.
+    items : list of id, optional
+        Items to rank. Default: the 400 items that most users compared.
+    seed : int, default 0
+        Seed of the simulation.
+
+    Returns
+    -------
+    TopCertainty
+        The expected share of right items now, and the number of further answers to reach the target.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range, or the model has no posterior for one user.
+
+    See Also
+    --------
+    next_question : Choose the next pair to ask.
+    answers_needed : Plan how many answers to ask of each user.
+
+    Examples
+    --------
+    >>> import rather
+    >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
+    >>> new, known = rather.top_certainty(model), rather.top_certainty(model, "user 7")
+    >>> new.share < known.share
+    True
     """
     number("target", target, above=0.0, below=1.0)
     number("most", most, at_least=0, integer=True)
@@ -166,11 +292,9 @@ def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]
     """The model of one moment, what is known of the person, and the pairs of codes that they have answered."""
     if not isinstance(person, Person) and not hasattr(model, "_belief"):
         raise InputError(f"{type(model).__name__} does not know how sure it is of a person; use AltSVM")
-    if not isinstance(person, Person):
-        model._require_fit()
     if isinstance(person, Person) and not np.array_equal(person.model.items_, model.items_):
         raise InputError("the person is of another model; use fold_in of this one")
-    now = person.model if isinstance(person, Person) else model._frozen()
+    now = person.model if isinstance(person, Person) else copy(model)
     if not now.rank_:
         raise InputError(f"{type(now).__name__} has one ranking for all: no answer tells of a person's taste")
     if isinstance(person, Person):

@@ -107,8 +107,16 @@ def default_estimator(
 
     Parameters
     ----------
-    comparisons, item_features, user_features, n_threads, seed, verbose
-        As in :func:`fit`.
+    comparisons : Comparisons
+        What users prefer to what.
+    item_features, user_features : table, optional
+        Tables that :func:`fit` would be given; only their presence matters here.
+    n_threads : int, optional
+        Number of threads. Default: as many as the process may use.
+    seed : int, default 0
+        Seed of all random draws.
+    verbose : bool, default False
+        Whether fitting shows a progress bar.
 
     Returns
     -------
@@ -158,12 +166,37 @@ def suited(comparisons: Comparisons, features: bool) -> tuple[type[AltSVM | Clic
 def load(path: str | Path, *kinds: type[Estimator]) -> Any:
     """Read a model that ``save`` wrote.
 
-    The file is data only: nothing in it is executed, and a file that is truncated, altered or not a model is refused.
+    A model file is data: nothing in it is executed.
 
     Parameters
     ----------
     path : path
-    kinds : classes
-        Estimators of your own that the file may hold.
+        The file.
+    *kinds : type
+        Your own estimator classes that the file may hold.
+
+    Returns
+    -------
+    Estimator
+        The fitted model.
+
+    Raises
+    ------
+    FileError
+        If the file is missing, truncated, altered, or not a model.
+
+    See Also
+    --------
+    Estimator.save : Write a model to a file.
+
+    Examples
+    --------
+    >>> import rather, tempfile
+    >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=50, n_items=20, per_user=10).comparisons)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/votes.rather")
+    ...     loaded = rather.load(f"{folder}/votes.rather")
+    >>> loaded.rank("user 1")["item"].tolist() == model.rank("user 1")["item"].tolist()
+    True
     """
     return load_model(path, {**ESTIMATORS, **{kind.__name__: kind for kind in kinds}})

@@ -1,4 +1,4 @@
-"""Pictures of what a model learned and how well, with matplotlib: ``pip install 'rather[plot]'``."""
+"""Pictures of a fitted model and of how well it predicts, with matplotlib: ``pip install 'rather[plot]'``."""
 
 from __future__ import annotations
 
@@ -26,17 +26,34 @@ SPOTS = (1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)  # 
 
 
 def tastes(model: Any, user: Any = None, top: int = 20, ax: Any = None) -> Any:
-    """What features of items are worth: to everybody (dots), how much people differ (bars), and to a user.
+    """Draw what item features are worth: to all users, and to one user.
 
-    The features are those that move people most, of ``model.tastes(user)``. Returns the axes.
+    Dots are the worth in the shared ranking, bars the spread over users, diamonds one user.
 
     Parameters
     ----------
-    model : fitted with ``item_features``
+    model : AltSVM or Convex
+        A model fitted with item features.
     user : id, optional
-    top : int
-        How many features, at most.
-    ax : axes of matplotlib, optional
+        The user. Default: all users only.
+    top : int, default 20
+        Largest number of features.
+    ax : matplotlib axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+        The picture.
+
+    Raises
+    ------
+    InputError
+        If the model was fitted without item features, or matplotlib is not installed.
+
+    See Also
+    --------
+    rather.AltSVM.tastes : Return the table that is drawn.
     """
     number("top", top, at_least=1, integer=True)
     table = model.tastes(user)
@@ -59,20 +76,36 @@ def tastes(model: Any, user: Any = None, top: int = 20, ax: Any = None) -> Any:
 
 
 def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 20, ax: Any = None) -> Any:
-    """Items from the best down, each at its place, with the places between which it is.
+    """Draw a ranking from the best item down, with ranges of places.
 
-    Items of a band cannot be told apart from its first one: see ``group`` of :meth:`AltSVM.rank`. Returns the axes.
+    Items in one shaded band cannot be distinguished from the band's first item yet.
 
     Parameters
     ----------
-    model : fitted model that knows how sure it is, or Person
+    model : Estimator or Person
+        A fitted model with intervals (AltSVM, Convex, Global), or a person.
     user : id, optional
-        Everybody by default. A Person needs none.
-    interval : float
-        Between 0 and 1: how probable it is that an item is between its places.
-    top : int
-        How many items, at most.
-    ax : axes of matplotlib, optional
+        The user. Default: the ranking shared by all users. Leave it out for a person.
+    interval : float, default 0.9
+        Probability with which an item's place is within its range.
+    top : int, default 20
+        Largest number of items.
+    ax : matplotlib axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+        The picture.
+
+    Raises
+    ------
+    InputError
+        If the model has no intervals, or matplotlib is not installed.
+
+    See Also
+    --------
+    rather.AltSVM.rank : Return the table that is drawn.
     """
     number("interval", interval, above=0.0, below=1.0)
     number("top", top, at_least=1, integer=True)
@@ -105,20 +138,35 @@ def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 
 
 
 def person(person: Person, top: int = 15, interval: float = 0.9, ax: Any = None) -> Any:
-    """Me against the crowd: the items that differ most surely from what they are worth to the typical person.
+    """Draw how one person's preferences differ from the typical user's.
 
-    From those worth more down to those worth less, in log-odds, with intervals. Where an interval holds 0 nothing can
-    be told yet: these are pale. Returns the axes.
+    Items run from those worth more to the person to those worth less, in log-odds with intervals. Pale items are
+    uncertain: their interval contains 0.
 
     Parameters
     ----------
     person : Person
-        Of ``model.fold_in(answers)``.
-    top : int
-        How many items, at most: those of which most is sure.
-    interval : float
-        Between 0 and 1: how probable it is that a difference is within its interval.
-    ax : axes of matplotlib, optional
+        Result of ``model.fold_in(answers)``.
+    top : int, default 15
+        Largest number of items; the most certain differences are drawn.
+    interval : float, default 0.9
+        Probability with which a difference is within its interval.
+    ax : matplotlib axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+        The picture.
+
+    Raises
+    ------
+    InputError
+        If ``person`` is not a Person, or matplotlib is not installed.
+
+    See Also
+    --------
+    rather.Person.difference : Return the table that is drawn.
     """
     if not isinstance(person, Person):
         raise InputError(f"person is of type {type(person).__name__}; it must be a Person, of model.fold_in(answers)")
@@ -142,19 +190,35 @@ def person(person: Person, top: int = 15, interval: float = 0.9, ax: Any = None)
 
 
 def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None) -> Any:
-    """Items and people on the two directions in which tastes differ most, and what is known of one person.
+    """Draw items and users on the two directions in which tastes differ most.
 
-    The farther an item lies in the direction of someone, the more they like it beside others. People are faint dots
-    (2,000 of them, at most), one standard deviation wide each way; items are drawn to their scale. A person is within
-    the ellipse with a probability of 90 %. Returns the axes.
+    Users prefer items that lie farther in their own direction. Users are faint dots, at most 2,000 of them. One person,
+    if given, is inside the ellipse with a probability of 90 %.
 
     Parameters
     ----------
-    model : a fitted AltSVM or Convex
-    person : Person or user id, optional
-    items : list of ids, optional
-        To be shown; the 25 that most people met by default.
-    ax : axes of matplotlib, optional
+    model : AltSVM or Convex
+        The fitted model.
+    person : Person or id, optional
+        A person or a user to show. Default: none.
+    items : list of id, optional
+        Items to show. Default: the 25 items that most users compared.
+    ax : matplotlib axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+        The picture.
+
+    Raises
+    ------
+    InputError
+        If tastes differ in fewer than two directions, or matplotlib is not installed.
+
+    See Also
+    --------
+    rather.AltSVM.similar_items : Find similar items.
     """
     model = person.model if isinstance(person, Person) else model
     now, typical, _ = known_of(model, None)
@@ -168,9 +232,9 @@ def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None)
     place = (typical.Z[chosen] - (often**2).T @ typical.Z) @ (B[:2].T * sign)
     turn = often * A[:, :2] * (sign / S[:2])  # from what items are worth, beside what is typical, to a place
     place *= 2.5 / max(np.linalg.norm(place, axis=1).max(), 1e-12)
-    U = now.U_[:, : now.rank_].astype(np.float64) - crowd.mean
+    U = now.user_factors_.astype(np.float64) - crowd.mean
     some = np.random.default_rng(0).permutation(len(U))[:DOTS]
-    people = U[some] @ (crowd.sureness[1].taste * now.V_[:, : now.rank_].T @ turn)
+    people = U[some] @ (crowd.sureness[1].taste * now.item_factors_.T @ turn)
     ax = _axes(ax, height=7.0, width=7.2)
     ax.plot(*people.T, ".", color=CROWD, alpha=0.35, markersize=5, markeredgewidth=0, label="people")
     ax.plot(*place.T, "s", color=CROWD, markersize=4, label="items")
@@ -191,25 +255,41 @@ def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None)
 
 
 def calibration(model: Any, test: Comparisons, ax: Any = None) -> Any:
-    """How often what was given a probability came true, in bins of a tenth, with 90 % intervals; log loss and ECE.
+    """Draw how often predicted probabilities come true.
 
-    Uses ``probability_interval`` where the model has it, else ``probability``. The sides of every pair are drawn at
-    random, with a fixed seed. Ties are left out, and so are users and items that are not in the model. ECE, the
-    expected calibration error, is the mean distance of predictions from outcomes in their bins. Returns the axes.
+    Predictions are grouped in bins of a tenth, with 90 % intervals. The title has the log loss and the expected
+    calibration error: the mean distance between predictions and outcomes. Ties, and unknown users and items, are left
+    out.
 
     Parameters
     ----------
-    model : fitted model
+    model : Estimator
+        The fitted model. ``probability_interval`` gives the probabilities if the model has it, else ``probability``.
     test : Comparisons
-        Answers that the model was not fitted to.
-    ax : axes of matplotlib, optional
+        Comparisons that the model was not fitted to.
+    ax : matplotlib axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+        The picture.
+
+    Raises
+    ------
+    InputError
+        If no test comparison can be used, or matplotlib is not installed.
+
+    See Also
+    --------
+    rather.Estimator.calibrate : Calibrate probabilities on held-out comparisons.
+    rather.pairwise_accuracy : Measure how many test comparisons a model predicts.
     """
     if not isinstance(model, Estimator):
         raise InputError(f"the model is of type {type(model).__name__}; it must be one of rather's")
     if not isinstance(test, Comparisons):
         raise InputError(f"test is of type {type(test).__name__}; it must be Comparisons")
-    model._require_fit()
-    rng, people, known = np.random.default_rng(0), model.user_vocabulary_.codes(test.users), model.item_vocabulary_
+    rng, people, known = np.random.default_rng(0), model.fitted.users.codes(test.users), model.fitted.items
     pairs, things = test.source.some_pairs(ASKED, rng), known.codes(test.items)
     keep = (people[pairs.user] >= 0) & (things[pairs.winner] >= 0) & (things[pairs.loser] >= 0)
     pairs = pairs.take(keep if pairs.tied is None else keep & ~pairs.tied)
@@ -241,16 +321,30 @@ def calibration(model: Any, test: Comparisons, ax: Any = None) -> Any:
 
 
 def history(model: Any, ax: Any = None) -> Any:
-    """How a fit went: the objective by seconds, and the gap on an axis of its own. Returns the axes of the objective.
+    """Draw how a fit went: the objective and the gap, by seconds.
 
     Parameters
     ----------
-    model : fitted in rounds
-    ax : axes of matplotlib, optional
+    model : Estimator
+        A model that was fitted in rounds.
+    ax : matplotlib axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+        The axes of the objective.
+
+    Raises
+    ------
+    InputError
+        If the model has no history, or matplotlib is not installed.
+
+    See Also
+    --------
+    rather.AltSVM : Fit in rounds; ``history_`` holds their records.
     """
-    if isinstance(model, Estimator):
-        model._require_fit()
-    rounds = getattr(model, "history_", None)
+    rounds = model.fitted.history if isinstance(model, Estimator) else getattr(model, "history_", None)
     if not rounds:
         raise InputError(f"this {type(model).__name__} has no history of rounds to draw")
     seconds, objective, gap = (np.array([r[name] for r in rounds], float) for name in ("seconds", "objective", "gap"))
@@ -275,22 +369,40 @@ def learning_curve(
     seed: int = 0,
     ax: Any = None,
 ) -> Any:
-    """How many held-out answers are predicted rightly, by how many answers of each person were learned from.
+    """Draw accuracy on held-out answers against the number of answers per user.
 
-    By the estimator, and by one ranking for everybody, with 90 % intervals. The estimator given is not fitted, but
-    others like it. Where everybody's answers are used up, the curve ends. Returns the axes.
+    The curve of the estimator is drawn beside that of one ranking for all users, with 90 % intervals. The estimator
+    itself is not fitted. The curve ends where all answers are used.
 
     Parameters
     ----------
-    estimator : an estimator of rather's
+    estimator : Estimator
+        The estimator, with its parameters.
     comparisons : Comparisons
+        The comparisons to fit to.
     test : Comparisons, optional
-        A fifth of the comparisons, held out, by default.
-    answers : list of int
-        Comparisons of each person, at most.
-    seed : int
-        Of what is held out, and of what is drawn of each person.
-    ax : axes of matplotlib, optional
+        The held-out comparisons. Default: a fifth of the comparisons.
+    answers : list of int, default (2, 5, 10, 20, 50)
+        Largest numbers of comparisons for each user.
+    seed : int, default 0
+        Seed of the draws.
+    ax : matplotlib axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib axes
+        The picture.
+
+    Raises
+    ------
+    InputError
+        If data or parameters are invalid, or matplotlib is not installed.
+
+    See Also
+    --------
+    rather.Comparisons.sample : Draw at most a few comparisons of every user.
+    rather.answers_needed : Plan how many answers to ask of each user.
     """
     if not isinstance(estimator, Estimator):
         raise InputError(f"the estimator is of type {type(estimator).__name__}; it must be one of rather's")

@@ -1,9 +1,8 @@
-"""The conformance suite: what every estimator promises, as checks that our own pass and that yours can.
+"""The conformance suite: the contract of every estimator, as checks for ours and for yours.
 
-    rather.testing.check_estimator(MyEstimator())
-
-An estimator is anything with ``fit(comparisons)``, which returns it, and ``score(users, items)``. One that is a
-:class:`rather.Estimator` also promises lists, probabilities, files and newcomers. With pytest, one test for each claim:
+Call ``rather.testing.check_estimator(MyEstimator())``. An estimator is anything with ``fit(comparisons)``, which
+returns it, and ``score(users, items)``. A subclass of :class:`rather.Estimator` is also checked for lists,
+probabilities, files and new users. With pytest, one test for each claim::
 
     @pytest.mark.parametrize("check", rather.testing.checks(MyEstimator()), ids=str)
     def test_conformance(check):
@@ -31,13 +30,28 @@ from .errors import FileError, InputError, NotFittedError
 from .estimators import load
 from .judging.metrics import ndcg, pairwise_accuracy, precision
 from .models.estimator import Estimator
+from .models.scorers import Scorer
 
 N_USERS, N_ITEMS, STARS = 30, 20, 5
 Claim = Callable[[Any, Comparisons], None]
 
 
 class Check:
-    """One claim about one estimator and one kind of data; calling it raises AssertionError where it does not hold."""
+    """Check one claim about one estimator on one kind of data, when called.
+
+    Parameters
+    ----------
+    claim : callable
+        The claim, such as ``rather.testing.fitting``.
+    estimator : object
+        The estimator. It is copied before each check.
+    source : {"votes", "ratings", "clicks"}
+        The kind of data.
+
+    See Also
+    --------
+    rather.testing.checks : Return all checks of an estimator.
+    """
 
     def __init__(self, claim: Claim, estimator: Any, source: str) -> None:
         self.claim, self.estimator, self.source = claim, estimator, source
@@ -54,13 +68,50 @@ class Check:
 
 
 def check_estimator(estimator: Any) -> None:
-    """Raise an AssertionError, which names the claim, unless an estimator keeps all promises."""
+    """Raise an AssertionError unless an estimator keeps the whole contract.
+
+    The error names the claim that failed. Use :func:`rather.testing.checks` for one test for each claim.
+
+    Parameters
+    ----------
+    estimator : object
+        An estimator with ``fit(comparisons)`` and ``score(users, items)``.
+
+    See Also
+    --------
+    rather.testing.checks : Return all checks of an estimator.
+
+    Examples
+    --------
+    >>> import rather
+    >>> rather.testing.check_estimator(rather.ItemMean())
+    """
     for check in checks(estimator):
         check()
 
 
 def checks(estimator: Any) -> list[Check]:
-    """The claims that concern an estimator, on every kind of data that it takes: votes, ratings, clicks."""
+    """Return all checks of an estimator, on every kind of data that it accepts.
+
+    Parameters
+    ----------
+    estimator : object
+        An estimator with ``fit(comparisons)`` and ``score(users, items)``.
+
+    Returns
+    -------
+    list of Check
+        Call each one; it raises an AssertionError if its claim does not hold.
+
+    Raises
+    ------
+    AssertionError
+        If the estimator refuses votes, ratings and clicks.
+
+    See Also
+    --------
+    rather.testing.check_estimator : Run all checks.
+    """
     found = [
         Check(claim, estimator, source)
         for source in _taken(estimator)
@@ -72,7 +123,24 @@ def checks(estimator: Any) -> list[Check]:
 
 
 def small_data(source: str, seed: int = 0) -> Comparisons:
-    """30 users and 20 items with text ids: "votes", "ratings" (five stars) or "clicks"."""
+    """Return comparisons of 30 users over 20 items, with text ids.
+
+    Parameters
+    ----------
+    source : {"votes", "ratings", "clicks"}
+        The kind of data. Ratings have five stars.
+    seed : int, default 0
+        Seed of the simulation.
+
+    Returns
+    -------
+    Comparisons
+        The comparisons.
+
+    See Also
+    --------
+    rather.simulate : Simulate comparisons with a known truth.
+    """
     world = simulate(n_users=N_USERS, n_items=N_ITEMS, rank=2, per_user=12, levels=STARS, seed=seed)
     r, users, items = world.comparisons.ratings, world.comparisons.users, world.comparisons.items
     assert r is not None
@@ -114,7 +182,7 @@ def _refused(kind: type[Exception], what: str) -> Iterator[None]:
 
 
 def parameters(estimator: Any, comparisons: Comparisons) -> None:
-    """Parameters are those of __init__, can be read and set, and nothing is computed before fit."""
+    """Check that parameters are those of __init__ and that nothing is computed before fit."""
     if hasattr(estimator, "get_params"):
         names = [p for p in inspect.signature(type(estimator).__init__).parameters if p != "self"]
         params = estimator.get_params()
@@ -131,7 +199,7 @@ def parameters(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def fitting(estimator: Any, comparisons: Comparisons) -> None:
-    """fit returns the estimator and leaves its parameters and the data alone."""
+    """Check that fit returns the estimator and changes neither parameters nor data."""
     before = estimator.get_params() if hasattr(estimator, "get_params") else None
     data = pickle.dumps(comparisons.source.columns())
     assert estimator.fit(comparisons) is estimator, "fit did not return the estimator"
@@ -140,7 +208,7 @@ def fitting(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def scores(estimator: Any, comparisons: Comparisons) -> None:
-    """score gives one finite number for each pair of a known user and a known item, whatever the order."""
+    """Check that score gives one finite number for each pair, in any order of the pairs."""
     fitted = estimator.fit(comparisons)
     users, items = np.repeat(comparisons.users, N_ITEMS), np.tile(comparisons.items, N_USERS)
     got = np.asarray(fitted.score(users, items))
@@ -150,14 +218,14 @@ def scores(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def seed(estimator: Any, comparisons: Comparisons) -> None:
-    """Two fits with the same parameters, on one thread, agree to the bit."""
+    """Check that two fits with equal parameters, on one thread, agree to the bit."""
     users, items = np.repeat(comparisons.users, N_ITEMS), np.tile(comparisons.items, N_USERS)
     first, second = (np.asarray(_clone(estimator).fit(comparisons).score(users, items)) for _ in range(2))
     assert (first == second).all()
 
 
 def learning(estimator: Any, comparisons: Comparisons) -> None:
-    """Training comparisons come out right more often than by chance; metrics take the model."""
+    """Check that training comparisons are predicted better than by chance, and that metrics take the model."""
     fitted = estimator.fit(comparisons)
     accuracy = pairwise_accuracy(fitted, comparisons)
     assert accuracy > 0.55, f"accuracy is {accuracy:.3f}"
@@ -167,7 +235,7 @@ def learning(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def refusals(estimator: Any, comparisons: Comparisons) -> None:
-    """What is no data, and ids that are not known, are refused with a ValueError or a KeyError."""
+    """Check that invalid data and unknown ids are refused with a ValueError or a KeyError."""
     for wrong in ({"user": [1]}, np.zeros((3, 2), int), "votes.csv"):
         with _refused((ValueError, TypeError), f"fit({wrong!r})"):  # type: ignore[arg-type]
             _clone(estimator).fit(wrong)
@@ -181,7 +249,7 @@ def refusals(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def lists(estimator: Any, comparisons: Comparisons) -> None:
-    """rank and recommend are the scores in order, in external ids; what was seen or not asked for is left out."""
+    """Check that rank and recommend follow the scores and leave out what was excluded."""
     model = estimator.fit(comparisons)
     assert model.users_.tolist() == comparisons.users.tolist() and model.items_.tolist() == comparisons.items.tolist()
     for user in model.users_[:4]:
@@ -204,7 +272,7 @@ def lists(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def questions(estimator: Any, comparisons: Comparisons) -> None:
-    """Impossible lengths, and exclusions that are none, get a sentence."""
+    """Check that impossible lengths and exclusions are refused with a sentence."""
     model = estimator.fit(comparisons)
     user, items = model.users_[0], model.items_
     for ask in (
@@ -219,7 +287,7 @@ def questions(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def strangers(estimator: Any, comparisons: Comparisons) -> None:
-    """Users that are not known are refused, ranked like everyone or skipped, as asked; the others are not touched."""
+    """Check that unknown users are refused, given the shared ranking or skipped, as asked."""
     model = estimator.fit(comparisons)
     both = [model.users_[0], "nobody", model.users_[1]]
     known = model.recommend(model.users_[:2], k=3)
@@ -236,7 +304,7 @@ def strangers(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def probabilities(estimator: Any, comparisons: Comparisons) -> None:
-    """Probabilities of the two sides add up to one and are ordered as the scores are."""
+    """Check that the probabilities of two sides add up to one and follow the scores."""
     model = estimator.fit(comparisons)
     a, b = model.items_[:2]
     left, right = model.probability(model.users_, a, b), model.probability(model.users_, b, a)
@@ -245,12 +313,12 @@ def probabilities(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def files(estimator: Any, comparisons: Comparisons) -> None:
-    """A loaded model is the saved one: class, parameters, scores, lists, probabilities, comparisons, and its bytes.
+    """Check that a loaded model equals the saved one, comparisons included.
 
-    An estimator that cannot be saved promises nothing of it.
+    An estimator that cannot be saved passes.
     """
     model = estimator.fit(comparisons)
-    if type(model)._tensors is Estimator._tensors:
+    if type(model.fitted.scorer).tensors is Scorer.tensors:
         return
     one = model.users_[0], model.items_
     with tempfile.TemporaryDirectory() as folder:
@@ -267,14 +335,14 @@ def files(estimator: Any, comparisons: Comparisons) -> None:
         model.save(path, comparisons=False)
         assert len(path.read_bytes()) < len(written), "comparisons=False left nothing out"
         without = load(path, type(model))
-        assert without._fitted_to is None and (without.score(*one) == model.score(*one)).all()
+        assert without.fitted.training is None and (without.score(*one) == model.score(*one)).all()
         path.write_bytes(written[: len(written) // 2])
         with _refused(FileError, "half a file"):
             load(path, type(model))
     assert type(loaded) is type(model) and loaded.get_params() == model.get_params()
     assert getattr(loaded, "history_", None) == getattr(model, "history_", None)
-    assert len(loaded._fitted_to) == len(comparisons), "the file does not hold the comparisons"
-    for kept, given in zip(loaded._fitted_to.source.columns(), comparisons.source.columns(), strict=True):
+    assert len(loaded.fitted.training) == len(comparisons), "the file does not hold the comparisons"
+    for kept, given in zip(loaded.fitted.training.source.columns(), comparisons.source.columns(), strict=True):
         assert (kept is None and given is None) or np.array_equal(kept, given)
     user, items = model.users_[3], model.items_
     assert (loaded.score(user, items) == model.score(user, items)).all()
@@ -285,7 +353,7 @@ def files(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def copies(estimator: Any, comparisons: Comparisons) -> None:
-    """A copied model answers as before, and fitting again to other data leaves nothing of the old."""
+    """Check that a copy answers as before, and that a new fit keeps nothing of the old one."""
     model = estimator.fit(comparisons)
     again = copy.deepcopy(model)
     assert (again.score(model.users_[0], model.items_) == model.score(model.users_[0], model.items_)).all()
@@ -294,12 +362,12 @@ def copies(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def pickles(estimator: Any, comparisons: Comparisons) -> None:
-    """A pickled model answers as before: unfitted, fitted, asked, with features, of newcomers, with any callback."""
+    """Check that a pickled model answers as before, in every state and with any callback."""
     kind = type(estimator)
     if getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is not kind:
         return  # pickle finds classes by name; a class that was defined in a function has none
     unfitted = pickle.loads(pickle.dumps(estimator))
-    assert not unfitted._is_fitted() and unfitted.get_params() == estimator.get_params()
+    assert unfitted._fitted is None and unfitted.get_params() == estimator.get_params()
     if "callback" in estimator.get_params():
         estimator.set_params(callback=lambda model, record: False)
     states = [estimator.fit(comparisons), _clone(estimator).fit(comparisons).calibrate()]
@@ -338,7 +406,7 @@ def _features(comparisons: Comparisons) -> dict[str, Any]:
 
 
 def newcomers(estimator: Any, comparisons: Comparisons) -> None:
-    """Where a model takes newcomers, one without answers and one with several get a whole ranking."""
+    """Check that new users get a whole ranking, with no answers and with several."""
     model = estimator.fit(comparisons)
     with _refused(InputError, "an unknown user"):
         model.rank("nobody")
@@ -357,7 +425,7 @@ def newcomers(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def updates(estimator: Any, comparisons: Comparisons) -> None:
-    """A model takes in newer comparisons, with their new people and items; or it refuses and is as it was."""
+    """Check that a model takes in newer comparisons, or refuses and stays as it was."""
     model = estimator.fit(comparisons)
     r, c = comparisons.ratings, comparisons.clicks
     if comparisons.source.name == "":
@@ -379,7 +447,7 @@ def updates(estimator: Any, comparisons: Comparisons) -> None:
 
 
 def history(estimator: Any, comparisons: Comparisons) -> None:
-    """Every round leaves a record; a callback sees it and may stop the fit. (Where the estimator has callbacks.)"""
+    """Check that every round leaves a record, and that a callback sees it and can stop the fit."""
     params = estimator.get_params()
     if not {"callback", "max_iter"} <= set(params):
         return

@@ -20,7 +20,7 @@ from .conversation import MOST, UNSEEN, Conversation, News, meant
 from .features import titles
 from .inputs import STANDARD_INPUT, add_csv
 from .outputs import add_force, check_different, check_table
-from .wording import for_the_shell
+from .remedies import in_shell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -106,7 +106,7 @@ def _talk(conversation: Conversation, voice: ToPerson | ToProgram) -> str:
         except InputError as e:
             if not conversation.steps:
                 raise
-            return for_the_shell(str(e))
+            return in_shell(e, conversation.options)
         voice.tell(news, conversation)
         voice.ask(question, conversation)
         line = voice.hear()

@@ -48,8 +48,7 @@ def add_items(parser: Any) -> None:
 def opened(path: str) -> tuple[Any, dict[str, str]]:
     """A model whose tables have the roles for names, and what its data called the columns."""
     model = load(path)
-    own = dict(model.names_)
-    model.names_ = {}
+    own, model.fitted.names = dict(model.fitted.names), {}
     return model, own
 
 

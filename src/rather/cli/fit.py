@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..estimators import ESTIMATORS
+from ..estimators import ESTIMATORS, suited
+from ..models.altsvm import AltSVM
+from ..models.parameters import declared
 from .answer import Document, facts
 from .features import files_of, learned, read_features, told
 from .inputs import as_read, read_source
 from .kept import kept_file, read_votes
 from .outputs import check_different, check_model, saved, show_saved, timed
-from .wording import unconnected
+from .parameters import options as parameters
+from .remedies import option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,10 +30,7 @@ PARTIAL = ".partial"  # added to the name of a model that is there already, unti
 SETTINGS = ("keep", "per_user", "unseen")
 FIXED_ROUNDS = ("BPR", "RobiRank")  # whose objective is sampled: they stop at --max-iter
 LUCK = math.log(2)
-PARAMETERS = (
-    "rank", "reg", "lam", "loss", "bias", "exposure", "ties", "trust", "solver", "max_iter", "tol", "n_threads",
-    "seed", "checkpoint",
-)  # fmt: skip
+ANOTHER = "--model picks another"
 
 
 def fit(options: argparse.Namespace) -> Answer:
@@ -51,8 +51,9 @@ def fit(options: argparse.Namespace) -> Answer:
     if source.format.settings and options.seed is not None:
         settings["seed"] = options.seed
     verbose = sys.stderr.isatty() and not (options.json or options.quiet)
-    model = _estimator(options, verbose)
     comparisons, features = source.comparisons(**settings), read_features(options, source.columns)
+    kind, why = suited(comparisons, bool(features)) if options.model is None else (ESTIMATORS[options.model], None)
+    model = _estimator(kind, why, options, verbose)
     if verbose:
         print(f"{as_read(source.about)}\n{comparisons}", file=sys.stderr)
     seconds: dict[str, float] = {}
@@ -91,7 +92,7 @@ def fit(options: argparse.Namespace) -> Answer:
     return source.about | {
         "users": comparisons.n_users, "items": comparisons.n_items, "comparisons": len(comparisons),
         "counted": comparisons.source.counted(), "parts": comparisons.part_sizes(),
-        "model": options.model, "reg": getattr(model, "reg_", None), "rounds": len(history),
+        "model": kind.__name__, "model_chosen": why, "reg": getattr(model, "reg_", None), "rounds": len(history),
         "converged": model.converged_ if history else True, "gap": history[-1]["gap"] if history else 0.0,
         "stalled": bool(history) and not model.converged_ and len(history) < model.max_iter,
         "rank": getattr(model, "rank_", None), "chosen": _chosen(model),
@@ -101,14 +102,21 @@ def fit(options: argparse.Namespace) -> Answer:
     }, _show  # fmt: skip
 
 
-def _estimator(options: argparse.Namespace, verbose: bool) -> Any:
-    """The estimator with the parameters that were given; one that it does not have is refused."""
-    given = {name: getattr(options, name) for name in PARAMETERS if getattr(options, name) is not None}
-    kind = ESTIMATORS[options.model]
-    for name in (name for name in PARAMETERS if name in given and name not in kind._param_names()):
-        option = {"bias": "no-bias", "n_threads": "threads"}.get(name, name.replace("_", "-"))
-        raise InputError(f"{options.model} has no --{option}; leave it out")
-    return kind(**given, **({"verbose": verbose} if "verbose" in kind._param_names() else {}))
+def _estimator(kind: type[Any], why: str | None, options: argparse.Namespace, verbose: bool) -> Any:
+    """Return the estimator with the given parameters; one that it does not have is refused.
+
+    ``why`` is the reason for the estimator where the data chose it.
+    """
+    given = {name: getattr(options, name) for name in parameters() if getattr(options, name) is not None}
+    names = declared(type(kind().params))
+    for name in given.keys() - names.keys():
+        if why is None:
+            raise InputError(f"{kind.__name__} has no {option(name)}; leave it out")
+        another = "" if kind is AltSVM else ", or give --model AltSVM"
+        raise InputError(f"{kind.__name__}, chosen {why}, has no {option(name)}; leave it out{another}")
+    estimator = kind(**given, **({"verbose": verbose} if "verbose" in names else {}))
+    estimator.params.check()
+    return estimator
 
 
 def _chosen(model: Any) -> list[str]:
@@ -119,7 +127,7 @@ def _chosen(model: Any) -> list[str]:
 
 def _effects(model: Any, seconds: dict[str, float]) -> list[Document]:
     """What swayed people beside their taste, with standard errors."""
-    if not (getattr(model, "sway_", None) or (hasattr(model, "_knows_ties") and model._knows_ties())):
+    if not (model.fitted.context_effects or (hasattr(model, "_knows_ties") and model._knows_ties())):
         return []
     with timed(seconds, "effects"):
         return [{"effect": r.effect, "estimate": r.estimate, "std_error": r.std_error} for r in model.effects()]
@@ -127,8 +135,18 @@ def _effects(model: Any, seconds: dict[str, float]) -> list[Document]:
 
 def _held_out(model: Any) -> dict[str, float] | None:
     """How well what was put aside was foretold, where something was."""
-    found = model._slope.found
+    found = model.fitted.slope.found
     return None if found is None else {"accuracy": found.accuracy, "log_loss": found.log_loss}
+
+
+def _unconnected(sizes: list[int]) -> str:
+    """Return what is to be known of parts of these sizes that no comparison connects; nothing of a single one."""
+    if len(sizes) < 2:
+        return ""
+    return (
+        f"{len(sizes):,} parts, the largest of {max(sizes):,} items. Items of different parts were never compared: "
+        "their relative places rest on the model alone."
+    )
 
 
 def _foretold(accuracy: float, log_loss: float) -> str:
@@ -161,12 +179,13 @@ def _show(document: Document, console: Console) -> None:
     facts(console, {
         "data": as_read(document),
         "comparisons": size,
-        **({"parts": parted} if (parted := unconnected(document["parts"])) else {}),
+        **({"parts": parted} if (parted := _unconnected(document["parts"])) else {}),
         **({"left out": f"{document['marked']:,} votes that look like a script's"} if document.get("marked") else {}),
         **({} if document["resumed"] is None else {"resumed": f"from {document['resumed']}, not from the start"}),
         **({} if document["held_out"] is None else {"held out": _foretold(**document["held_out"])}),
         **told(document["features"]),
         **({"effects": effects} if (effects := _swayed(document["effects"])) else {}),
+        **({"model": f"{document['model']}, chosen {why}; {ANOTHER}"} if (why := document["model_chosen"]) else {}),
         "fit": f"{document['model']} in {document['seconds']['fit']:.2f} seconds{how if document['rounds'] else ''}",
         **show_saved(document, "fit"),
     })  # fmt: skip

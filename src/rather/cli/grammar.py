@@ -18,6 +18,7 @@ from .inputs import FORMATS, add_file
 from .kept import add_votes
 from .lists import DIFFERENT, LISTED, TASTES, differences, effects, probability, rank, recommend, tastes
 from .outputs import add_force, add_slim
+from .parameters import add_parameters
 from .reproduce import paper
 from .serve import add_serving, serve
 from .sets import data, simulate
@@ -181,54 +182,13 @@ def _fit(parser: Parser) -> None:
     add_slim(parser)
     _add_settings(parser)
     add_features(parser)
-    model = parser.add_argument_group("model", "an option that a model does not have is refused; defaults are AltSVM's")
-    model.add_argument(
+    parser.add_argument(
         "--model",
-        default="AltSVM",
         choices=tuple(ESTIMATORS),
-        help="(AltSVM); ItemMean, Differences, CofiRank, LCR need ratings, ClickRanker, RobiRank, Popularity, RP3beta, "
-        "EASE clicks",
+        help="(ClickRanker for clicks, Global where nobody is named, else AltSVM); ItemMean, Differences, CofiRank, "
+        "LCR need ratings, ClickRanker, RobiRank, Popularity, RP3beta, EASE clicks",
     )
-    model.add_argument(
-        "--rank",
-        type=_rank_or_auto,
-        metavar="R|auto",
-        help="length of the vectors, or auto (AltSVM): as it takes (64; of votes or few ratings, at most)",
-    )
-    model.add_argument(
-        "--reg",
-        type=_reg_or_cv,
-        metavar="X|cv",
-        help="regularisation, or cv (AltSVM): chosen on held-out answers (of votes or few ratings cv, else a rule)",
-    )
-    model.add_argument("--lam", type=float, metavar="X", help="Convex: bound on the nuclear norm, instead of reg")
-    model.add_argument(
-        "--loss",
-        metavar="L",
-        help="squared_hinge, hinge, logistic; CofiRank: regression, ordinal, ndcg; LCR: its own (squared_hinge)",
-    )
-    model.add_argument("--no-bias", dest="bias", action="store_const", const=False, help="no global part in the scores")
-    model.add_argument(
-        "--exposure",
-        action=argparse.BooleanOptionalAction,
-        help="whether to learn from which items people met as well (where they seem to choose them)",
-    )
-    model.add_argument(
-        "--ties", choices=("model", "half"), help="outcomes of their own, or half a vote each way (model)"
-    )
-    model.add_argument(
-        "--trust", action="store_const", const=True, help="people whose answers look like a coin's count for less"
-    )
-    model.add_argument("--solver", choices=("newton", "sdca"), help="of PaperAltSVM (sdca)")
-    model.add_argument("--max-iter", type=int, metavar="N", help="rounds at most (30)")
-    model.add_argument("--tol", type=float, metavar="X", help="gap to stop at (0.0003; clicks 0.02)")
-    model.add_argument(
-        "--threads", dest="n_threads", type=int, metavar="N", help="(all cores that the process may use)"
-    )
-    model.add_argument("--seed", type=int, metavar="S", help="(0)")
-    model.add_argument(
-        "--checkpoint", metavar="PATH", help="rewritten every round; a fit that was stopped goes on from it"
-    )
+    add_parameters(parser)
 
 
 def _add_settings(parser: Parser) -> None:
@@ -384,17 +344,3 @@ def _paper(parser: Parser) -> None:
 
 def _add_model(parser: Parser) -> None:
     parser.add_argument("model", metavar="MODEL", help="file that 'rather fit' saved")
-
-
-def _rank_or_auto(text: str) -> int | str:
-    try:
-        return text if text == "auto" else int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor auto") from None
-
-
-def _reg_or_cv(text: str) -> float | str:
-    try:
-        return text if text == "cv" else float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor cv") from None

@@ -45,7 +45,7 @@ def strange(model: Any, what: str, value: Any, advice: str) -> InputError:
 
 def known_users(model: Any, users: Any) -> Any:
     """A mask of the users that a model knows."""
-    return model.user_vocabulary_.codes(as_ids(users, "the list of users")) >= 0
+    return model.fitted.users.codes(as_ids(users, "the list of users")) >= 0
 
 
 def different(frame: Any, column: str) -> Ids:

@@ -199,7 +199,7 @@ def probability(options: argparse.Namespace) -> Answer:
 
 def _check_sure(model: Any, path: str) -> None:
     """Refuse a model that does not know how sure to be."""
-    if model.slope_ is None and model._fitted_to is None:
+    if model.slope_ is None and model.fitted.training is None:
         raise InputError(
             f"{path!r} was saved without probabilities and without comparisons to learn them from; fit it again, with "
             "'rather fit'"

@@ -11,8 +11,8 @@ from typing import Any
 from ..errors import InputError
 from .answer import in_json, in_words, write
 from .grammar import grammar
+from .remedies import in_shell
 from .reproduce import paper
-from .wording import for_the_shell
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except InputError as e:
-        return _complain(for_the_shell(str(e)), 2)
+        return _complain(in_shell(e, options), 2)
     except UnicodeEncodeError as e:
         return _complain(f"an id has characters that cannot be written: {e.object[e.start : e.end]!r}; rename it", 2)
     except MemoryError:
@@ -70,4 +70,4 @@ def _complain(sentence: str, code: int) -> int:
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
     """The library's warnings, as one line each."""
-    print(f"rather: {' '.join(for_the_shell(str(message)).split())}", file=sys.stderr)
+    print(f"rather: {' '.join(str(message).split())}", file=sys.stderr)

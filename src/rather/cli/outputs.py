@@ -77,7 +77,7 @@ def saved(model: Any, path: str, slim: bool, seconds: dict[str, float]) -> Docum
     """Save a model; returns where, how large the file is and whether it holds everybody's answers."""
     with timed(seconds, "saving"):
         model.save(path, comparisons=not slim)
-    return {"out": path, "bytes": Path(path).stat().st_size, "answers": model._fitted_to is not None and not slim}
+    return {"out": path, "bytes": Path(path).stat().st_size, "answers": model.fitted.training is not None and not slim}
 
 
 def show_saved(document: Document, named: str, slim: str = "") -> dict[str, str]:

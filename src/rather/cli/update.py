@@ -39,7 +39,7 @@ def update(options: argparse.Namespace) -> Answer:
     if out != options.model:
         check_model(out, options.force)
     model = load(options.model)
-    holds = model._fitted_to is not None
+    holds = model.fitted.training is not None
     if options.slim is False and options.file is None and not holds:
         raise InputError(f"{options.model!r} holds nobody's answers, so there are none to keep; leave --no-slim out")
     options.slim = not holds if options.slim is None else options.slim
@@ -50,7 +50,7 @@ def update(options: argparse.Namespace) -> Answer:
 
 
 def _updated(model: Any, out: str, options: argparse.Namespace) -> Answer:
-    own: Comparisons | None = model._fitted_to
+    own: Comparisons | None = model.fitted.training
     verbose = sys.stderr.isatty() and not (options.json or options.quiet)
     set_here = {"verbose": verbose, "n_threads": options.n_threads, "on_interrupt": "keep"}
     names = model._param_names()
@@ -62,12 +62,12 @@ def _updated(model: Any, out: str, options: argparse.Namespace) -> Answer:
         _check_old(model)
         earlier = read_source(argparse.Namespace(**{**vars(options), "file": options.old}))
         old = _comparisons(_of_its_kind(model, earlier), own, options, allow_empty=False)
-    features = read_features(options, model.names_)
+    features = read_features(options, model.fitted.names)
     told = False
     if type(model).update is Estimator.update:  # which says that it cannot
         features = {}
     else:
-        told = model._told.found is not None
+        told = model.fitted.told.found is not None
     before = len(model.users_), len(model.items_)
     if verbose:
         print(f"{as_read(source.about)}\n{new}", file=sys.stderr)
@@ -81,7 +81,7 @@ def _updated(model: Any, out: str, options: argparse.Namespace) -> Answer:
     file = _saved(model, told, out, options.slim, seconds)
     return source.about | {
         "model": options.model, "users": len(model.users_), "items": len(model.items_),
-        "comparisons": len(model._fitted_to), "counted": model._fitted_to.source.counted(),
+        "comparisons": len(model.fitted.training), "counted": model.fitted.training.source.counted(),
         "new_users": len(model.users_) - before[0],
         "new_items": len(model.items_) - before[1], "rounds": len(model.history_), "converged": model.converged_,
         "gap": model.history_[-1]["gap"], "reg": model.reg_, "rank": model.rank_, "seconds": seconds,
@@ -170,8 +170,8 @@ def _check_alone(options: argparse.Namespace) -> None:
 
 def _added(model: Any, out: str, options: argparse.Namespace) -> Answer:
     check_learns(model)
-    features = read_features(options, model.names_)["item_features"]
-    before, told, seconds = len(model.items_), model._told.found is not None, dict[str, float]()
+    features = read_features(options, model.fitted.names)["item_features"]
+    before, told, seconds = len(model.items_), model.fitted.told.found is not None, dict[str, float]()
     with timed(seconds, "update"):
         model.add_items(features)
     file = _saved(model, told, out, options.slim, seconds)

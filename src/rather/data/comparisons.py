@@ -21,26 +21,42 @@ from .with_features import WithFeatures
 
 
 class Comparisons(WithFeatures):
-    """Comparisons "user i would rather have j than k", with external ids.
+    """Hold comparisons, each "this user prefers this item to that one".
 
-    Build one with :meth:`from_frame` (votes) or another constructor. ``len()`` is the number of comparisons; those that
-    ratings or clicks imply are never written down one by one.
+    Estimators are fitted to comparisons, and metrics are computed on comparisons. Build them with one of the
+    constructors: :meth:`from_frame` for votes, :meth:`from_arena` for logs with a left and a right side,
+    :meth:`from_ratings`, :meth:`from_rankings`, :meth:`from_menus`, :meth:`from_clicks`, :meth:`from_embeddings`, or
+    :meth:`from_triples` for integer codes. ``len()`` is the number of comparisons. Comparisons that ratings, rankings
+    or clicks imply are counted, but never stored one by one.
+
+    Parameters
+    ----------
+    users, items : array of ids
+        Ids in sorted order. Use a constructor instead of giving these.
+    source : Source
+        The rows behind the comparisons, in codes.
+    frame_kind : str, default "dict"
+        Kind of table that results are returned as.
+    names : dict, optional
+        The caller's column names, where they differ from the default names.
 
     Attributes
     ----------
-    users, items : arrays
-        External ids, which cannot be written to; the position of an id is its code, and its row in ``user_factors_``
-        and ``item_factors_``.
+    users, items : array of ids
+        Ids, which are read-only. The position of an id is its code.
     source : Source
-        What the comparisons come from, in codes: it holds them for the core, writes them down, splits them, and knows
-        the defaults that suit it.
+        The rows behind the comparisons, in codes.
     ratings : Ratings or None
-        The ratings behind the comparisons, for estimators that are entitled to them.
+        The ratings that imply the comparisons, if there are any.
     clicks : Clicks or None
-        The clicks behind the comparisons.
+        The clicks that imply the comparisons, if there are any.
     implied : bool
-        Whether the comparisons are implied by ratings, rankings or clicks, n of which make of the order of n^2 pairs,
-        rather than answers given one by one.
+        Whether ratings, rankings or clicks imply the comparisons.
+
+    See Also
+    --------
+    AltSVM : Learn a personal ranking for every user from comparisons.
+    simulate : Simulate comparisons with a known truth.
 
     Examples
     --------
@@ -80,25 +96,53 @@ class Comparisons(WithFeatures):
         side: str | None = None,
         covariates: vote_readers.Covariates = (),
     ) -> Comparisons:
-        """Votes: one row per comparison.
+        """Read votes from a table with one row for each comparison.
+
+        Use :meth:`from_arena` for logs that name a left item, a right item and an outcome.
 
         Parameters
         ----------
-        frame : pandas, polars or pyarrow table, rather.Table, or dict of columns
-        user, winner, loser : str
-            Names of the columns with the ids. ``user=None``: nobody is named, and all votes are those of one user
-            called "everyone", which gives one ranking.
+        frame : pandas, polars or pyarrow table, Table, or dict of columns
+            The votes. Results are later returned as the same kind of table.
+        user : str or None, default "user"
+            Column of user ids. None: all votes belong to one user called "everyone", which gives one ranking.
+        winner : str, default "winner"
+            Column of the preferred item.
+        loser : str, default "loser"
+            Column of the other item.
         weight : str, optional
-            Name of a column of weights from 0 to a million; rows of weight 0 are dropped.
+            Column of weights from 0 to a million. Rows of weight 0 are dropped. Default: every vote has weight 1.
         tie : str, optional
-            Name of a column that is true where the two items tied. A tie counts half each way, and models learn from
-            it how readily people tie (see ``ties`` of :class:`AltSVM`).
+            Column that is true where the two items tied. A tie counts as half a vote each way, and models also learn
+            how often users tie.
         side : str, optional
-            Name of a column with the item that stood first (left, on top), or true where the winner did. How much that
-            sways people is then estimated, and taken out of the rankings: see :meth:`AltSVM.effects`.
-        covariates : names, or {name: (the winner's column, the loser's column)}
-            Columns of numbers that may sway people too (length, style, price): each the winner's less the loser's, or
-            two columns to take the difference of. In a tie, "winner" and "loser" are but the two columns' names.
+            Column with the item that stood first (left, or on top), or with true where the winner stood first. Models
+            then estimate the position bias and remove it from the rankings.
+        covariates : list of str or dict, default ()
+            Other influences on the vote, such as length or price. A name is a column with the winner's value minus the
+            loser's value. A dict maps a name to a pair of columns, the winner's and the loser's.
+
+        Returns
+        -------
+        Comparisons
+            The votes.
+
+        Raises
+        ------
+        InputError
+            If a column is missing, an id is empty, or a row compares an item with itself.
+
+        See Also
+        --------
+        Comparisons.from_arena : Read a log of left, right and outcome.
+        Comparisons.from_menus : Read choices from menus of several items.
+        AltSVM.effects : Estimate position bias, covariate effects and ties.
+
+        Examples
+        --------
+        >>> from rather import Comparisons
+        >>> Comparisons.from_frame({"user": ["ann", "bob"], "winner": ["A", "C"], "loser": ["B", "A"]})
+        Comparisons: 2 comparisons by 2 users over 3 items
         """
         read = vote_readers.votes(frame, user, winner, loser, weight, tie, side, covariates)
         return cls._read(frame, read, user=user, winner=winner, loser=loser)
@@ -115,19 +159,46 @@ class Comparisons(WithFeatures):
         covariates: vote_readers.Covariates = (),
         bar: Any = None,
     ) -> Comparisons:
-        """An arena's log: one row per battle, of which the left or the right one won, or neither.
+        """Read an arena log with one row for each battle: left, right, outcome.
+
+        Position bias and ties are read along with the votes, so models can remove the bias and learn how often users
+        tie.
 
         Parameters
         ----------
-        frame, user, left, right, weight
-            As in :meth:`from_frame`; left and right for winner and loser.
-        outcome : str
-            Name of a column with "left", "right", "tie", "both good", "both bad" (or "model_a", "model_b" and
-            "tie (bothbad)", as logs have it), or the id of the item that won.
-        covariates : names, or {name: (the left one's column, the right one's column)}
-            As in :meth:`from_frame`, but the left one's less the right one's.
+        frame : pandas, polars or pyarrow table, Table, or dict of columns
+            The log.
+        user : str or None, default "user"
+            Column of user ids. None: all battles belong to one user called "everyone".
+        left : str, default "left"
+            Column of the item on the left.
+        right : str, default "right"
+            Column of the item on the right.
+        outcome : str, default "outcome"
+            Column with "left", "right", "tie", "both good", "both bad", or the id of the item that won. The words
+            "model_a", "model_b" and "tie (bothbad)" of public logs are accepted too.
+        weight : str, optional
+            Column of weights from 0 to a million. Rows of weight 0 are dropped.
+        covariates : list of str or dict, default ()
+            As in :meth:`from_frame`, with the left item's value minus the right item's value.
         bar : id, optional
-            An item to stand for what is good enough: ties of "both good" are then better than it, of "both bad" worse.
+            Item that stands for "good enough". Both items of a "both good" tie then beat it, and it beats both items of
+            a "both bad" tie.
+
+        Returns
+        -------
+        Comparisons
+            The battles.
+
+        Raises
+        ------
+        InputError
+            If an outcome is not one of the accepted words or ids.
+
+        See Also
+        --------
+        Comparisons.from_frame : Read votes from columns of winners and losers.
+        AltSVM.effects : Estimate position bias, covariate effects and ties.
 
         Examples
         --------
@@ -140,13 +211,42 @@ class Comparisons(WithFeatures):
         return cls._read(frame, read, user=user)
 
     @classmethod
-    def from_triples(cls, X: Any, y: Any = None) -> Comparisons:
-        """The paper's Omega and Y: integer triples (i, j, k), and y = +1 where i prefers j to k, -1 where k to j.
+    def from_triples(cls, X: Any, y: Any = None, weight: Any = None) -> Comparisons:
+        """Read integer triples (user, item, item), as scikit-learn's tools pass them.
 
-        Users and items are the integers from 0 to the largest that occurs; where most of these are unused, those that
-        occur.
+        Users and items are the integers from 0 to the largest that occurs. If most of these are unused, only the
+        integers that occur are kept.
+
+        Parameters
+        ----------
+        X : array of shape (n, 3)
+            Integer codes of a user and two items.
+        y : array of shape (n,), optional
+            +1 where the user prefers the first item, -1 where the user prefers the second. Default: +1 everywhere.
+        weight : array of shape (n,), optional
+            Weight of each triple, from 0 to a million. Default: 1.
+
+        Returns
+        -------
+        Comparisons
+            One comparison for each triple.
+
+        Raises
+        ------
+        InputError
+            If a code is negative or not whole, or if y holds other numbers than +1 and -1.
+
+        See Also
+        --------
+        Comparisons.from_frame : Read votes with ids of any kind.
+
+        Examples
+        --------
+        >>> from rather import Comparisons
+        >>> Comparisons.from_triples([[0, 0, 1], [1, 2, 0]], [1, -1])
+        Comparisons: 2 comparisons by 2 users over 3 items
         """
-        return cls(*readers.triples(X, y))
+        return cls(*readers.triples(X, y, weight))
 
     @classmethod
     def from_ratings(
@@ -159,17 +259,48 @@ class Comparisons(WithFeatures):
         seed: int = 0,
         allow_empty: bool = False,
     ) -> Comparisons:
-        """Ratings: a user prefers what they rated higher; equal ratings say nothing.
+        """Read ratings: a user prefers the item with the higher rating.
+
+        Equal ratings yield no comparison. All pairs of a user's ratings count, but they are never stored one by one.
 
         Parameters
         ----------
-        frame : pandas, polars or pyarrow table, rather.Table, or dict of columns
-            One row per rating; a user rates an item at most once.
-        keep : {"all", "largest-gap"}
-            "all" non-tied pairs, which are never stored one by one; or "largest-gap": for a user with N ratings the N
-            pairs whose ratings differ most (the paper's AltSVM-sub), ties at the cut drawn with ``seed``.
-        allow_empty : bool
-            Whether these are to be joined to earlier ones (:meth:`extended`): they need not compare anything alone.
+        frame : pandas, polars or pyarrow table, Table, or dict of columns
+            One row for each rating. A user rates an item at most once.
+        user : str, default "user"
+            Column of user ids.
+        item : str, default "item"
+            Column of item ids.
+        rating : str, default "rating"
+            Column of ratings, where higher is better.
+        keep : {"all", "largest-gap"}, default "all"
+            "all" keeps all pairs with different ratings. "largest-gap" keeps N pairs for a user with N ratings: the
+            pairs whose ratings differ most, as in the paper's AltSVM-sub.
+        seed : int, default 0
+            Seed of the choice among pairs of equal gap, for "largest-gap".
+        allow_empty : bool, default False
+            Whether the ratings may imply no comparison. Set it for new ratings that join earlier ones.
+
+        Returns
+        -------
+        Comparisons
+            The comparisons that the ratings imply.
+
+        Raises
+        ------
+        InputError
+            If a user rates an item twice, a rating is not a number, or no two ratings can be compared.
+
+        See Also
+        --------
+        Comparisons.from_rankings : Read rankings, where smaller is better.
+        split_ratings : Hold out some ratings of every user.
+
+        Examples
+        --------
+        >>> from rather import Comparisons
+        >>> Comparisons.from_ratings({"user": ["ann", "ann", "ann"], "item": ["A", "B", "C"], "rating": [5, 3, 1]})
+        Comparisons: 3 comparisons by 1 users over 3 items (from ratings)
         """
         one_of("keep", keep, ("all", "largest-gap"))
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
@@ -181,7 +312,42 @@ class Comparisons(WithFeatures):
     def from_rankings(
         cls, frame: Any, user: str = "user", item: str = "item", rank: str = "rank", allow_empty: bool = False
     ) -> Comparisons:
-        """Read rankings: a user prefers items with smaller ranks. :meth:`from_ratings` explains ``allow_empty``."""
+        """Read rankings: a user prefers the item with the smaller place.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow table, Table, or dict of columns
+            One row for each user and ranked item.
+        user : str, default "user"
+            Column of user ids.
+        item : str, default "item"
+            Column of item ids.
+        rank : str, default "rank"
+            Column of places, where 1 is best. Items with equal places are not compared.
+        allow_empty : bool, default False
+            Whether the rankings may imply no comparison. Set it for new rankings that join earlier ones.
+
+        Returns
+        -------
+        Comparisons
+            The comparisons that the rankings imply.
+
+        Raises
+        ------
+        InputError
+            If a user ranks an item twice, or no two items can be compared.
+
+        See Also
+        --------
+        Comparisons.from_ratings : Read ratings, where higher is better.
+        Comparisons.from_menus : Read choices from menus of several items.
+
+        Examples
+        --------
+        >>> from rather import Comparisons
+        >>> Comparisons.from_rankings({"user": ["ann"] * 3, "item": ["A", "B", "C"], "rank": [1, 2, 3]})
+        Comparisons: 3 comparisons by 1 users over 3 items (from ratings)
+        """
         read = readers.ratings(frame, user, item, rank, "rank", better=-1, alone=not allow_empty)
         return cls._read(frame, read, user=user, item=item)
 
@@ -189,10 +355,45 @@ class Comparisons(WithFeatures):
     def from_menus(
         cls, frame: Any, user: str = "user", menu: str = "menu", item: str = "item", chosen: str = "chosen"
     ) -> Comparisons:
-        """Choices from menus: one row per item shown; a chosen item beats every item of its menu that was not.
+        """Read choices from menus: a chosen item beats every item that was not chosen.
 
-        A menu belongs to one user: rows with the same (user, menu) form one menu. A menu of which nothing, or
-        everything, was chosen says nothing.
+        A menu belongs to one user: rows with the same user and menu form one menu. A menu yields no comparison if all
+        of its items, or none of them, were chosen.
+
+        Parameters
+        ----------
+        frame : pandas, polars or pyarrow table, Table, or dict of columns
+            One row for each item that was shown.
+        user : str, default "user"
+            Column of user ids.
+        menu : str, default "menu"
+            Column of menu ids.
+        item : str, default "item"
+            Column of item ids.
+        chosen : str, default "chosen"
+            Column that is true where the item was chosen.
+
+        Returns
+        -------
+        Comparisons
+            The comparisons that the choices imply.
+
+        Raises
+        ------
+        InputError
+            If a menu shows an item twice, or no menu yields a comparison.
+
+        See Also
+        --------
+        Comparisons.from_frame : Read votes between two items.
+        Comparisons.from_rankings : Read whole rankings.
+
+        Examples
+        --------
+        >>> from rather import Comparisons
+        >>> shown = {"user": ["ann"] * 3, "menu": [1] * 3, "item": ["A", "B", "C"], "chosen": [True, False, False]}
+        >>> Comparisons.from_menus(shown)
+        Comparisons: 2 comparisons by 1 users over 3 items
         """
         return cls._read(frame, readers.menus(frame, user, menu, item, chosen), user=user, item=item)
 
@@ -207,30 +408,56 @@ class Comparisons(WithFeatures):
         unseen: int | None = None,
         allow_empty: bool = False,
     ) -> Comparisons:
-        """Clicks (or plays, purchases): a user prefers what they clicked to what they did not.
+        """Read clicks, plays or purchases: a user prefers clicked to unclicked items.
 
-        Repeated clicks count once. A user who clicked every item says nothing.
+        Repeated clicks count once. A user who clicked every item yields no comparisons.
 
         Parameters
         ----------
-        frame : pandas, polars or pyarrow table, rather.Table, or dict of columns
-            One row per click.
+        frame : pandas, polars or pyarrow table, Table, or dict of columns
+            One row for each click.
+        user : str, default "user"
+            Column of user ids.
+        item : str, default "item"
+            Column of item ids.
         per_user : int, optional
-            The paper's way instead: that many comparisons for each user, of a clicked with an unclicked item, both
-            drawn uniformly with replacement.
-        seed : int
-            Of the draws.
+            Number of comparisons drawn for each user, as in the paper: a clicked item against an unclicked one, both
+            uniformly with replacement. Default: the comparisons follow ``unseen`` instead.
+        seed : int, default 0
+            Seed of the draws.
         unseen : int, optional
-            Every clicked item is compared with as many items that the user did not click, popular ones drawn more
-            often; None: two fifths of all items, at most 1500. These comparisons are never stored one by one.
-        allow_empty : bool
-            As in :meth:`from_ratings`.
+            Number of unclicked items that each clicked item is compared with. Popular items are drawn more often.
+            Default: two fifths of all items, at most 1500. These comparisons are never stored one by one.
+        allow_empty : bool, default False
+            Whether the clicks may imply no comparison. Set it for new clicks that join earlier ones.
+
+        Returns
+        -------
+        Comparisons
+            The comparisons that the clicks imply.
+
+        Raises
+        ------
+        InputError
+            If both ``per_user`` and ``unseen`` are given, or the clicks imply no comparison.
+
+        See Also
+        --------
+        ClickRanker : Learn a personal ranking for every user from clicks.
+        split_clicks : Hold out some clicks of every user.
+
+        Examples
+        --------
+        >>> from rather import Comparisons
+        >>> clicks = {"user": ["ann", "ann", "bob", "cat"], "item": ["tea", "milk", "beer", "tea"]}
+        >>> Comparisons.from_clicks(clicks, unseen=1)
+        Comparisons: 4 comparisons by 3 users over 3 items (from clicks)
         """
         for name, value in (("per_user", per_user), ("unseen", unseen)):
             if value is not None:
                 number(name, value, at_least=1, at_most=2**31 - 1, integer=True)
         if per_user is not None and unseen is not None:
-            raise InputError("per_user and unseen are two ways to draw from clicks; give one of them")
+            raise InputError("per_user and unseen are two ways to draw from clicks; give one of them", "per_user")
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
         read = readers.clicks(frame, user, item, ClickRule(per_user, unseen, seed), alone=not allow_empty)
         return cls._read(frame, read, user=user, item=item)
@@ -239,18 +466,22 @@ class Comparisons(WithFeatures):
 
     @property
     def users(self) -> Ids:
+        """User ids, read-only. The position of an id is the user's code."""
         return read_only(self.user_vocabulary.ids)
 
     @property
     def items(self) -> Ids:
+        """Item ids, read-only. The position of an id is the item's code."""
         return read_only(self.item_vocabulary.ids)
 
     @property
     def n_users(self) -> int:
+        """Number of users."""
         return len(self.user_vocabulary)
 
     @property
     def n_items(self) -> int:
+        """Number of items."""
         return len(self.item_vocabulary)
 
     def __len__(self) -> int:
@@ -264,31 +495,43 @@ class Comparisons(WithFeatures):
 
     @property
     def store(self) -> Any:
-        """The core's view of the comparisons, built once."""
+        """The compiled core's view of the comparisons, built on first use."""
         return self.source.store
 
     @property
     def anonymous(self) -> bool:
-        """Whether nobody is named: all comparisons are those of one user called "everyone", as ``user=None`` reads."""
+        """Whether all comparisons belong to one user, as ``user=None`` reads them."""
         return self.n_users == 1 and self.users[0] == vote_readers.EVERYONE
 
     @property
     def ratings(self) -> Ratings | None:
+        """The ratings that imply the comparisons, or None."""
         return self.source.ratings
 
     @property
     def clicks(self) -> Clicks | None:
+        """The clicks that imply the comparisons, or None."""
         return self.source.clicks
 
     @property
     def implied(self) -> bool:
+        """Whether ratings, rankings or clicks imply the comparisons."""
         return self.source.implied
 
     def parts(self) -> npt.NDArray[np.int32]:
-        """Return the number of the connected part that each item is in: 0 is the largest; -1: nobody compared the item.
+        """Return the connected part that each item is in.
 
-        Two items are connected if somebody compared them, a tie included, or if each is connected to a third. Items of
-        different parts were never compared: their relative places rest on the model alone.
+        Two items are connected if somebody compared them, ties included, or if each is connected to a third item. Items
+        of different parts were never compared, so their relative places rest on the model alone.
+
+        Returns
+        -------
+        array of shape (n_items,)
+            Number of the part, in the order of ``items``. 0 is the largest part; -1 marks items that nobody compared.
+
+        See Also
+        --------
+        Comparisons.part_sizes : Count the items of each part.
 
         Examples
         --------
@@ -304,18 +547,60 @@ class Comparisons(WithFeatures):
         return found
 
     def part_sizes(self) -> list[int]:
-        """Return how many items each connected part has, the largest first."""
+        """Count the items of each connected part, largest part first.
+
+        Returns
+        -------
+        list of int
+            Number of items in part 0, 1, and so on.
+
+        See Also
+        --------
+        Comparisons.parts : Return the part that each item is in.
+        """
         found = self.parts()
         return [int(size) for size in np.bincount(found[found >= 0])]
 
     def pairs(self) -> Pairs:
-        """The comparisons one by one. Those implied by ratings or clicks are written down for the occasion."""
+        """Write the comparisons down one by one, in codes.
+
+        Comparisons that ratings or clicks imply are computed for this call, which can take much memory.
+
+        Returns
+        -------
+        Pairs
+            Columns of users, winners and losers, and whatever else the votes carry.
+
+        See Also
+        --------
+        Comparisons.to_frame : Write the comparisons down with ids.
+        """
         return self.source.pairs()
 
     def to_frame(self, kind: str | None = None) -> Any:
-        """The comparisons one by one, as the kind of frame they came from (or another), with external ids.
+        """Write the comparisons down one by one, with ids, as a table.
 
-        What votes carry is in the columns weight, tie, side and those of covariates, where they have it.
+        Parameters
+        ----------
+        kind : {"pandas", "polars", "pyarrow", "dict"}, optional
+            Kind of table. Default: the kind that the comparisons were read from.
+
+        Returns
+        -------
+        table
+            Columns user, winner, loser, named as in the input. Votes add weight, tie, side and covariates, if they have
+            them.
+
+        See Also
+        --------
+        Comparisons.from_frame : Read the table again.
+
+        Examples
+        --------
+        >>> from rather import Comparisons
+        >>> ranked = Comparisons.from_rankings({"user": ["ann"] * 2, "item": ["A", "B"], "rank": [2, 1]})
+        >>> {name: column.tolist() for name, column in ranked.to_frame("dict").items()}
+        {'user': ['ann'], 'winner': ['B'], 'loser': ['A']}
         """
         p, carried = self.source.rows()
         table = {"user": self.users[p.user], "winner": self.items[p.winner], "loser": self.items[p.loser], **carried}
@@ -327,20 +612,47 @@ class Comparisons(WithFeatures):
     def split(
         self, test: float = 0.2, seed: int = 0, by: str = "pairs", users: Mask | None = None
     ) -> tuple[Comparisons, Comparisons]:
-        """Hold out a random share: (train, test), both with all the ids.
+        """Hold out a random share of the comparisons for testing.
+
+        Both parts keep all users and items. Use :func:`split_time` to split a table by time instead.
 
         Parameters
         ----------
-        test : float
+        test : float, default 0.2
             Share to hold out, above 0 and below 1.
-        by : {"pairs", "items"}
-            "pairs" holds out comparisons, as the paper's first experiment does; those that came from one answer (a
-            tie's two halves, a menu, a click) stay together. Pairs that come from ratings share their items, so
-            held-out pairs are then partly implied by the rest; "items" holds out that share of every user's *ratings*
-            or *clicks*: the test comparisons are those among held-out ratings, or of held-out clicks with items not
-            clicked in these data, drawn anew.
+        seed : int, default 0
+            Seed of the draw.
+        by : {"pairs", "items"}, default "pairs"
+            "pairs" holds out comparisons. Comparisons that came from one answer, such as a menu, stay together. "items"
+            holds out that share of every user's ratings or clicks, so that no held-out pair is partly implied by the
+            training data.
         users : array of bool, optional
-            A mask over ``self.users``: hold out only what these users said.
+            Mask over ``users``: hold out answers of these users only. Default: all users.
+
+        Returns
+        -------
+        train : Comparisons
+            The comparisons to fit to.
+        test : Comparisons
+            The held-out comparisons.
+
+        Raises
+        ------
+        InputError
+            If ``test`` is not between 0 and 1, or ``by="items"`` is asked of votes.
+
+        See Also
+        --------
+        pairwise_accuracy : Measure how many held-out comparisons a model predicts.
+        split_time : Split a table by time.
+        split_ratings : Hold out some ratings of every user.
+
+        Examples
+        --------
+        >>> import rather
+        >>> train, test = rather.simulate(n_users=50, n_items=20, per_user=10).comparisons.split(test=0.2)
+        >>> len(train), len(test)
+        (400, 100)
         """
         number("test", test, above=0, below=1)
         number("seed", seed, at_least=0, at_most=2**63 - 1, integer=True)
@@ -350,22 +662,55 @@ class Comparisons(WithFeatures):
         return self._with(parts[0]), self._with(parts[1])
 
     def hold_out(self, share: float, seed: int, users: Mask | None = None) -> tuple[Comparisons, Comparisons]:
-        """The split to tune and calibrate on: by items where that can be, so that nothing of a pair leaks."""
+        """Hold out a share by items where that is possible, else by comparisons.
+
+        Models tune and calibrate on this split, because no held-out pair is then implied by the training data.
+
+        Parameters
+        ----------
+        share : float
+            Share to hold out.
+        seed : int
+            Seed of the draw.
+        users : array of bool, optional
+            Mask over ``users``: hold out answers of these users only.
+
+        Returns
+        -------
+        train : Comparisons
+            The comparisons to fit to.
+        test : Comparisons
+            The held-out comparisons.
+
+        See Also
+        --------
+        Comparisons.split : Hold out comparisons or items, as you choose.
+        """
         parts = self.source.hold_out(share, np.random.default_rng(seed), seed, users)
         return self._with(parts[0]), self._with(parts[1])
 
     def sample(self, per_user: int, seed: int = 0) -> Comparisons:
-        """A few comparisons of every user, drawn at random without replacement: what learning curves are made of.
+        """Draw at most a few comparisons of every user, at random.
 
-        The ids all stay. With the same seed, a smaller sample is part of every larger one.
+        Use samples of different sizes for learning curves. All ids stay. With the same seed, a smaller sample is part
+        of every larger one.
 
         Parameters
         ----------
         per_user : int
-            Comparisons kept of each user, all of those who have no more. Those that came from one answer (a tie's two
-            halves, a menu) are drawn together and count as one.
-        seed : int
-            Of the draw.
+            Number of comparisons to keep for each user, without replacement. Comparisons that came from one answer,
+            such as a menu, are drawn together and count as one.
+        seed : int, default 0
+            Seed of the draw.
+
+        Returns
+        -------
+        Comparisons
+            The sample.
+
+        See Also
+        --------
+        plot.learning_curve : Draw accuracy against the number of answers.
 
         Examples
         --------
@@ -380,10 +725,30 @@ class Comparisons(WithFeatures):
     # -- more of them -------------------------------------------------------------------------------------------
 
     def extended(self, new: Comparisons) -> Comparisons:
-        """These and newer comparisons of the same kind, which may have users and items of their own.
+        """Join newer comparisons of the same kind to these.
 
-        Votes and menus are added to votes. A newer rating, or place in a ranking, takes the place of an earlier one of
-        the same item by the same user. Clicks must have been made by the same rule, and are drawn against anew.
+        The newer comparisons may have new users and items. Votes and menus are added. A newer rating, or place in a
+        ranking, replaces the earlier one of the same user and item. Clicks must have been read with the same
+        ``per_user`` and ``unseen``, and are drawn against anew.
+
+        Parameters
+        ----------
+        new : Comparisons
+            The newer comparisons.
+
+        Returns
+        -------
+        Comparisons
+            Both together.
+
+        Raises
+        ------
+        InputError
+            If the two are of different kinds.
+
+        See Also
+        --------
+        AltSVM.update : Add newer comparisons to a fitted model.
 
         Examples
         --------
@@ -397,13 +762,47 @@ class Comparisons(WithFeatures):
         return self.joined(new)[0]
 
     def joined(self, new: Comparisons) -> tuple[Comparisons, Union]:
-        """The same, and the codes in it of both sides' codes."""
+        """Join newer comparisons, and also return how codes were renumbered.
+
+        Parameters
+        ----------
+        new : Comparisons
+            The newer comparisons.
+
+        Returns
+        -------
+        comparisons : Comparisons
+            Both together, as from :meth:`extended`.
+        union : Union
+            The united ids, and the codes of either side in them.
+
+        See Also
+        --------
+        Comparisons.extended : Join newer comparisons.
+        """
         new.refuse_features("old.extended(new).with_features(...), or update(new, item_features=...)")
         union = united((self.users, self.items), (new.users, new.items))
         return self.with_later(new.source, union), union
 
     def with_later(self, source: Source, union: Union) -> Comparisons:
-        """These and those of a later source, as ids are united."""
+        """Join the rows of a later source, with ids united beforehand.
+
+        Parameters
+        ----------
+        source : Source
+            The later rows, in their own codes.
+        union : Union
+            The united ids, and the codes of either side in them.
+
+        Returns
+        -------
+        Comparisons
+            Both together.
+
+        See Also
+        --------
+        Comparisons.extended : Join newer comparisons.
+        """
         joined = self.source.extended(source, union)
         made = Comparisons(union.users.ids, union.items.ids, joined, self.frame_kind, self.names)
         if union.users.ids is self.users:
@@ -417,11 +816,13 @@ class Comparisons(WithFeatures):
         return self._known_in(Comparisons(self.users, self.items, source, self.frame_kind, self.names))
 
 
-def as_comparisons(X: Any, y: Any) -> Comparisons:
-    """What an estimator's fit is given: comparisons, or integer triples X = (i, j, k) with y = +-1."""
+def as_comparisons(X: Any, y: Any, weight: Any = None) -> Comparisons:
+    """What an estimator's fit is given: comparisons, or integer triples X = (i, j, k) with y = +-1 and weights."""
     if isinstance(X, Comparisons):
         if y is not None:
             raise InputError("y goes with integer triples X; comparisons already say who won")
+        if weight is not None:
+            raise InputError("sample_weight goes with integer triples X; comparisons already have weights")
         if not len(X):
             raise InputError("there is nothing to compare: these are to be joined to earlier ones (extended, update)")
         return X
@@ -430,4 +831,4 @@ def as_comparisons(X: Any, y: Any) -> Comparisons:
             f"fit was given a {type(X).__name__}; it takes Comparisons (see Comparisons.from_frame) "
             "or integer triples X with y = +-1"
         )
-    return Comparisons.from_triples(X, y)
+    return Comparisons.from_triples(X, y, weight)

@@ -48,13 +48,15 @@ def check_encoding(encoding: str) -> None:
     except (LookupError, ValueError):
         text = False
     if not text:
-        raise InputError(f"the encoding is {encoding!r}; it must be one that Python knows, as utf-8, latin-1 or utf-16")
+        raise InputError(
+            f"encoding is {encoding!r}; it must be one that Python knows, as utf-8, latin-1 or utf-16", "encoding"
+        )
 
 
 def check_delimiter(delimiter: str) -> None:
     """Refuse what cannot stand between fields."""
     if len(delimiter) != 1 or delimiter in '"\r\n\0':
-        raise InputError(f"the delimiter is {delimiter!r}; it must be one character, as , or ; or | or a tab")
+        raise InputError(f"delimiter is {delimiter!r}; it must be one character, as , or ; or | or a tab", "delimiter")
 
 
 def _as_utf8(raw: bytes, name: str, encoding: str) -> bytes:

@@ -98,12 +98,12 @@ def described(features: Features, ids: Ids, role: str, compared: Mask) -> Descri
     if len(without) == int(compared.sum()):
         raise InputError(
             f"none of the {len(without):,} {role}s that were compared, such as {quoted(without[0])}, has a row in "
-            f"{role}_features, whose ids are such as {quoted(features.ids[0])}; the ids must be the same"
+            f"the table of their features, whose ids are such as {quoted(features.ids[0])}; the ids must be the same"
         )
     if len(without):
         warnings.warn(
             f"{len(without):,} of {int(compared.sum()):,} {role}s, such as {quoted(without[0])}, have no row in "
-            f"{role}_features; they are taken to be like the average",
+            "the table of their features; they are taken to be like the average",
             stacklevel=4,
         )
     return Described(rows, known, features.encoder)

@@ -81,7 +81,7 @@ class Levels(Source):
 
     def ordered(self, scores: Scores, min_gap: float | None, n_threads: int) -> Counts:
         if min_gap is not None and self.ratings is None:
-            raise InputError(NO_GAPS)
+            raise InputError(NO_GAPS, "min_gap")
         r = self.levels
         start, key = row_starts(r.user, self.n_users), scores(r.user, r.item)
         right, every = np.empty(self.n_users, np.int64), np.empty(self.n_users, np.int64)

@@ -12,23 +12,28 @@ from .clicks import ClickRule, clicked
 from .ids import Ids, as_ids, factorize, quoted, users_and_items
 from .ratings import Rated
 from .rows import Clicks, Pairs, Ratings, by_user, once_each
-from .vote_readers import Read, some_of
+from .vote_readers import Read, counted, some_of, weights_in
 from .votes import Votes
 
 LARGEST_RATING = 1e30  # so that single precision holds differences
 DENSE = 16  # times as many codes as rows may be unused
 
 
-def triples(X: Any, y: Any) -> Read:
-    """The paper's Omega and Y: integers (i, j, k), and y = +-1."""
+def triples(X: Any, y: Any, weight: Any = None) -> Read:
+    """The paper's Omega and Y: integers (i, j, k), and y = +-1; ``weight`` is what each counts, 1 by default."""
     given = checked_triples(X)
     u, j, k = (given[:, c].astype(np.int32) for c in range(3))
     if y is not None:
         sign = signs(y, len(given))
         j, k = np.where(sign == 1, j, k), np.where(sign == 1, k, j)
+    if weight is not None and np.shape(weight) != (len(given),):
+        raise InputError(
+            f"sample_weight has shape {np.shape(weight)}; it must have one entry per row of X, {len(given)}"
+        )
+    w = None if weight is None else weights_in(np.asarray(weight), "sample_weight")
     users, (u,) = _integers([u])
     items, (j, k) = _integers([j, k])
-    return users, items, Votes(len(users), len(items), by_user(Pairs(u, j, k)))
+    return counted(users, items, Pairs(u, j, k, w))
 
 
 def _integers(columns: list[Any]) -> tuple[Ids, list[Any]]:

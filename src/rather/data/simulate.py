@@ -24,17 +24,24 @@ OWN_RELUCTANCE = 0.5  # the spread of its logarithm
 
 @dataclass(frozen=True)
 class World:
-    """Comparisons and the truth behind them.
+    """Hold simulated comparisons and the truth behind them.
 
     Attributes
     ----------
     comparisons : Comparisons
-    user_factors, item_factors : arrays of shape (n_users, rank) and (n_items, rank)
-        Scores are their products; P(i prefers j to k) = sigma(s_ij - s_ik), but for what sways.
+        The simulated comparisons.
+    user_factors : array of shape (n_users, rank)
+        True user vectors, in the order of ``comparisons.users``.
+    item_factors : array of shape (n_items, rank)
+        True item vectors, in the order of ``comparisons.items``.
     effects : dict
-        What sways people beside their taste, by name as in :meth:`AltSVM.effects`.
-    careless : array of bool, of shape (n_users,)
-        Who answers at random.
+        True position bias, covariate effects and reluctance to decide, by name.
+    careless : array of bool of shape (n_users,)
+        Which users answer at random.
+
+    See Also
+    --------
+    simulate : Simulate comparisons.
     """
 
     comparisons: Comparisons
@@ -45,7 +52,7 @@ class World:
 
     @cached_property
     def scores(self) -> npt.NDArray[np.float64]:
-        """The true scores, n_users x n_items."""
+        """True scores, an array of shape (n_users, n_items)."""
         n_users, n_items = len(self.user_factors), len(self.item_factors)
         if n_users * n_items > 2**28:
             raise InputError(
@@ -56,18 +63,60 @@ class World:
 
     @cached_property
     def best_accuracy(self) -> float:
-        """The accuracy on fresh comparisons of someone who knows the truth: the mean of max(P, 1 - P) over pairs."""
+        """Accuracy on new comparisons that the true scores reach."""
         i, j, k = draw_pairs(np.random.default_rng(0), len(self.user_factors), len(self.item_factors), 200_000)
         return float(np.mean(sigmoid(np.abs(self.margins(i, j, k)))))
 
     def margins(self, i: Any, j: Any, k: Any) -> npt.NDArray[np.float64]:
-        """True score differences s_ij - s_ik, by code."""
+        """Return true differences of scores between pairs of items.
+
+        Parameters
+        ----------
+        i : array of int
+            Codes of users.
+        j : array of int
+            Codes of the first items.
+        k : array of int
+            Codes of the second items.
+
+        Returns
+        -------
+        array
+            Score of the first item minus score of the second.
+
+        See Also
+        --------
+        World.test : Simulate new comparisons.
+        """
         return np.asarray(np.einsum("tr,tr->t", self.user_factors[i], self.item_factors[j] - self.item_factors[k]))
 
     def test(self, n: int = 100_000, seed: int = 1) -> Comparisons:
-        """Fresh comparisons by the same users of the same items, drawn independently of the training ones.
+        """Simulate new comparisons of the same items by the same users.
 
-        They are by taste alone: nothing sways, nobody ties or is careless.
+        The new comparisons are independent of the training comparisons. They follow taste alone: without position bias,
+        covariates, ties or careless users.
+
+        Parameters
+        ----------
+        n : int, default 100000
+            Number of comparisons.
+        seed : int, default 1
+            Seed of the draw.
+
+        Returns
+        -------
+        Comparisons
+            The new comparisons.
+
+        See Also
+        --------
+        pairwise_accuracy : Measure how many of them a model predicts.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.simulate(n_users=50, n_items=20, per_user=10).test(n=300)
+        Comparisons: 300 comparisons by 50 users over 20 items
         """
         number("n", n, at_least=1, integer=True)
         number("seed", seed, at_least=0, integer=True)
@@ -90,35 +139,60 @@ def simulate(
     covariates: Mapping[str, float] | None = None,
     careless: float = 0.0,
 ) -> World:
-    """Users who compare random pairs of items by a low-rank taste and the Bradley-Terry-Luce model.
+    r"""Simulate users who compare random pairs of items by a low-rank taste.
 
-    Scores are s_ij = u_i . v_j / noise with standard normal vectors scaled so that u_i . v_j has variance 1; user i
-    prefers j to k with probability sigma(s_ij - s_ik). Users are called "user 0", ..., items "item 0", .... Ids are in
-    the order of text, as always: row 2 of ``user_factors`` is that of "user 10", ``comparisons.users[2]``.
+    Use the result to try things out, or to check a method against a known truth. Users are called "user 0", "user 1",
+    and so on, items "item 0", "item 1". Ids are sorted as text, so row 2 of ``user_factors`` belongs to "user 10".
 
     Parameters
     ----------
-    n_users, n_items, rank : int
-    per_user : int
-        Comparisons per user, each of two different items drawn uniformly; with ``levels``, items rated per user.
-    noise : float
-        0.5 makes the best attainable accuracy about 0.80 at rank 3; towards 0 answers become certain, towards infinity
-        random.
-    seed : int
+    n_users : int, default 300
+        Number of users.
+    n_items : int, default 200
+        Number of items.
+    rank : int, default 3
+        Number of dimensions in which tastes differ.
+    per_user : int, default 60
+        Number of comparisons for each user. With ``levels``, number of items that each user rates.
+    noise : float, default 0.5
+        Noise of the answers. With the default, the true scores predict about 80 % of answers at rank 3. Answers become
+        certain towards 0 and random towards infinity.
+    seed : int, default 0
+        Seed of the draw.
     levels : int, optional
-        Users rate ``per_user`` different items with 1 to ``levels`` stars instead: their scores plus Gumbel noise, cut
-        so that all levels are about equally frequent. Before the cut any two items are ordered by the probabilities
-        above; of those that end on different levels more are ordered rightly.
-    ties : float
-        The reluctance r to decide: an item is preferred with probability sigma(its margin - r), and a tie is what is
-        left. People have their own, of which r is the median.
-    side : float
-        What the item that stands first has in its favour, in log-odds; which one does is drawn.
-    covariates : dict, optional
-        Numbers that surround a comparison and sway people, by name: each is standard normal, the first item's less the
-        second's, and sways by so much a unit.
-    careless : float
-        The share of people who answer at random, by a coin.
+        Number of stars of simulated ratings. Default: users vote instead.
+    ties : float, default 0.0
+        Median reluctance to decide. Users tie more often with higher values, and have their own reluctance.
+    side : float, default 0.0
+        Advantage of the item that stands first, in log-odds.
+    covariates : dict of float, optional
+        Effects of standard normal covariates by name, in log-odds for each unit.
+    careless : float, default 0.0
+        Share of users who answer at random.
+
+    Returns
+    -------
+    World
+        The comparisons and the truth behind them.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range, or ``levels`` is combined with ties, side, covariates or careless.
+
+    See Also
+    --------
+    World.test : Simulate new comparisons of the same world.
+    answers_needed : Plan how many answers to collect.
+
+    Notes
+    -----
+    User i prefers item j to item k with probability
+
+    .. math:: \sigma(s_{ij} - s_{ik}), \quad s_{ij} = u_i \cdot v_j / \text{noise}.
+
+    The vectors are normal and scaled so that :math:`u_i \cdot v_j` has variance 1. Ratings are scores plus Gumbel
+    noise, cut so that all levels are about equally frequent.
 
     Examples
     --------

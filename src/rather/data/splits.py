@@ -13,15 +13,24 @@ from .rows import once_each, places, random_places
 
 
 class Split(tuple[Any, Any]):
-    """(train, test), which also knows whom it left out.
+    """Hold the two parts of a split table: ``train, test = split``.
 
     Attributes
     ----------
-    train, test : frames of the kind that was split
+    train : table
+        The rows to fit to, as the kind of table that was split.
+    test : table
+        The held-out rows.
     left_out : int
-        Users in neither part.
+        Number of users in neither part.
     why : str
-        The reason.
+        Why these users were left out.
+
+    See Also
+    --------
+    split_ratings : Hold out all but a few ratings of every user.
+    split_clicks : Hold out a share of every user's clicks.
+    split_time : Split by time.
     """
 
     left_out: int
@@ -34,10 +43,12 @@ class Split(tuple[Any, Any]):
 
     @property
     def train(self) -> Any:
+        """The rows to fit to."""
         return self[0]
 
     @property
     def test(self) -> Any:
+        """The held-out rows."""
         return self[1]
 
     def __repr__(self) -> str:
@@ -48,19 +59,40 @@ class Split(tuple[Any, Any]):
 def split_ratings(
     frame: Any, per_user: int = 50, min_test: int = 10, seed: int = 0, user: str = "user", item: str = "item"
 ) -> Split:
-    """(train, test): ``per_user`` random ratings of every user for training, the rest for testing.
+    """Keep a few random ratings of every user for training, the rest for testing.
 
-    Users with fewer than ``per_user + min_test`` ratings are dropped from both (Section 5.2 of the paper: N and 10);
-    what is returned says how many, ``left_out``.
+    This is the paper's protocol for ratings. Use :func:`split_time` where the future should be predicted, and
+    :meth:`Comparisons.split` for votes.
 
     Parameters
     ----------
-    frame : pandas, polars or pyarrow table, or dict of columns
-        One row per rating; a user rates an item at most once. Both parts are frames of the same kind, rows in their
-        original order.
-    per_user, min_test, seed : int
-    user, item : str
-        Names of its columns.
+    frame : pandas, polars or pyarrow table, Table, or dict of columns
+        One row for each rating. A user rates an item at most once.
+    per_user : int, default 50
+        Number of ratings to keep for training, for each user.
+    min_test : int, default 10
+        Smallest number of test ratings. Users with fewer than ``per_user + min_test`` ratings are left out.
+    seed : int, default 0
+        Seed of the draw.
+    user : str, default "user"
+        Column of user ids.
+    item : str, default "item"
+        Column of item ids.
+
+    Returns
+    -------
+    Split
+        Two tables of the kind given, train and test, with rows in their original order.
+
+    Raises
+    ------
+    InputError
+        If no user has enough ratings, or a user rates an item twice.
+
+    See Also
+    --------
+    split_time : Split by time.
+    ndcg : Measure a model on test ratings.
 
     Examples
     --------
@@ -79,8 +111,9 @@ def split_ratings(
     enough = size >= per_user + min_test
     if not enough.any():
         raise InputError(
-            f"no user has {per_user + min_test} ratings (per_user {per_user} + min_test {min_test}); "
-            f"the most any has is {size.max()}"
+            f"per_user is {per_user}, but no user has {per_user + min_test} ratings, the {min_test} to test on "
+            f"included; the most any has is {size.max()}",
+            "per_user",
         )
     train, few = place < per_user, int((~enough & (place == 0)).sum())
     parts = frames.take(frame, enough & train), frames.take(frame, enough & ~train)
@@ -88,9 +121,44 @@ def split_ratings(
 
 
 def split_clicks(frame: Any, test: float = 0.1, seed: int = 0, user: str = "user", item: str = "item") -> Split:
-    """(train, test): a random share of every user's clicks held out, rounded down; the paper's binarised data have 0.1.
+    """Hold out a random share of every user's clicks.
 
-    Every user keeps at least one click for training. Repeated clicks count once: all their rows are in one part.
+    The number held out is rounded down, and every user keeps at least one click. Repeated clicks count once: all their
+    rows are in one part.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow table, Table, or dict of columns
+        One row for each click.
+    test : float, default 0.1
+        Share to hold out, above 0 and below 1.
+    seed : int, default 0
+        Seed of the draw.
+    user : str, default "user"
+        Column of user ids.
+    item : str, default "item"
+        Column of item ids.
+
+    Returns
+    -------
+    Split
+        Two tables of the kind given, train and test, with rows in their original order.
+
+    Raises
+    ------
+    InputError
+        If the table has no rows.
+
+    See Also
+    --------
+    split_time : Split by time.
+    precision : Measure a model on test clicks.
+
+    Examples
+    --------
+    >>> import rather
+    >>> rather.split_clicks({"user": ["ann"] * 4, "item": ["tea", "milk", "cola", "beer"]}, test=0.25)
+    Split: 3 rows to train on, 1 to test on
     """
     number("test", test, above=0, below=1)
     number("seed", seed, at_least=0, integer=True)
@@ -113,26 +181,41 @@ def split_time(
     by: str = "everyone",
     item: str | None = None,
 ) -> Split:
-    """(train, test): what was said earlier for training, what was said later for testing, as it is in life.
+    """Split by time: earlier rows for training, later rows for testing.
 
-    Rows of the same time stay together, and go to training where the cut falls among them. So do a user's rows of one
-    menu or about one item, which count as said when the first of them was: nothing that training knows is tested.
+    Rows of equal time stay together, in training if the cut falls among them. A user's rows of one menu, or about one
+    item, also stay together and have the time of the first of them. No test row is then known from training.
 
     Parameters
     ----------
-    frame : pandas, polars or pyarrow table, or dict of columns
-        One row per vote, rating or click; rows keep their order.
-    test : float
-        Share to test on, above 0 and below 1: about the last of all rows, or of every user's.
-    time : str
-        Name of the column with the times: numbers, dates or times.
-    user : str
-        Name of the user column, for ``by="user"`` and ``item``.
-    by : {"everyone", "user"}
-        "everyone": one moment cuts all rows, so that no training row is later than any test row. "user": every user's
-        own rows are cut, and everyone stays in training.
+    frame : pandas, polars or pyarrow table, Table, or dict of columns
+        One row for each vote, rating or click.
+    test : float, default 0.2
+        Approximate share to test on, above 0 and below 1.
+    time : str, default "timestamp"
+        Column of times: numbers, dates or datetimes.
+    user : str, default "user"
+        Column of user ids. Used for ``by="user"`` and ``item`` only.
+    by : {"everyone", "user"}, default "everyone"
+        "everyone" cuts all rows at one moment. "user" cuts every user's rows at a moment of the user's own, so that
+        every user stays in training.
     item : str, optional
-        Name of the column by which a user's rows stay together. None: "menu", or else "item", where there is one.
+        Column by which a user's rows stay together. Default: "menu", or else "item", if the table has it.
+
+    Returns
+    -------
+    Split
+        Two tables of the kind given, train and test, with rows in their original order.
+
+    Raises
+    ------
+    InputError
+        If no row is later than the training rows.
+
+    See Also
+    --------
+    Comparisons.split : Hold out comparisons at random.
+    split_ratings : Hold out all but a few ratings of every user.
 
     Examples
     --------

@@ -13,14 +13,29 @@ from ..errors import InputError
 
 
 class Table:
-    """Named columns of equal length, in order. Iterating gives rows as named tuples; ``table["score"]`` is a column,
-    ``table[0]`` a row, ``table[:5]`` a table.
+    """Hold a small result: named columns of equal length.
+
+    ``table["score"]`` is a column, ``table[0]`` a row, ``table[:5]`` a table. Iterating gives rows as named tuples.
+    Call :meth:`to_frame` for a pandas, polars or pyarrow table.
+
+    Parameters
+    ----------
+    columns : dict of array
+        The columns, by name.
+    frame_kind : str, default "dict"
+        Kind of table that :meth:`to_frame` returns by default.
+    about : dict, optional
+        The choices that the columns depend on.
 
     Attributes
     ----------
     about : dict
-        The choices that the columns depend on, by name: "interval", "top" (of how many items), "k", "min_gap", and
-        "scale" of scores that are not those of ``model.score`` ("log-odds", "interest" or "cosine").
+        The choices that the columns depend on, such as "interval", "top", "k" or "min_gap". "scale" is "log-odds",
+        "interest" or "cosine" where scores are on another scale than those of ``model.score``.
+
+    See Also
+    --------
+    Table.to_frame : Convert to a pandas, polars or pyarrow table.
 
     Examples
     --------
@@ -29,15 +44,8 @@ class Table:
     item    score
     A      1.5000
     B     -2.0000
-    >>> [row.item for row in table]
-    ['A', 'B']
-    >>> table["score"].tolist()
-    [1.5, -2.0]
-    >>> table[-1].score
-    -2.0
-    >>> table.head(1)
-    item   score
-    A     1.5000
+    >>> [row.item for row in table], table["score"].tolist(), table[-1].score
+    (['A', 'B'], [1.5, -2.0], -2.0)
     """
 
     SHOWN = 20
@@ -68,12 +76,58 @@ class Table:
         return map(Row._make, zip(*(c.tolist() for c in self.columns.values()), strict=True))
 
     def head(self, n: int = 5) -> Table:
-        """The first n rows."""
+        """Return the first rows.
+
+        Parameters
+        ----------
+        n : int, default 5
+            Number of rows.
+
+        Returns
+        -------
+        Table
+            The first rows.
+
+        See Also
+        --------
+        Table.to_frame : Convert to a pandas, polars or pyarrow table.
+
+        Examples
+        --------
+        >>> Table({"item": np.array(["A", "B"], dtype=object), "score": np.array([1.5, -2.0])}).head(1)
+        item   score
+        A     1.5000
+        """
         made: Table = self[: max(n, 0)]
         return made
 
     def to_frame(self, kind: str | None = None) -> Any:
-        """The table as a 'pandas', 'polars' or 'pyarrow' table or a 'dict'; by default the kind the data came in."""
+        """Convert to a pandas, polars or pyarrow table, or to a dict of columns.
+
+        Parameters
+        ----------
+        kind : {"pandas", "polars", "pyarrow", "dict"}, optional
+            Kind of table. Default: the kind that the data were read from.
+
+        Returns
+        -------
+        table
+            The columns in the kind of table asked for.
+
+        Raises
+        ------
+        InputError
+            If the kind is unknown, or its library is not installed.
+
+        See Also
+        --------
+        Table.head : Return the first rows.
+
+        Examples
+        --------
+        >>> Table({"item": np.array(["A", "B"], dtype=object)}).to_frame("dict")["item"].tolist()
+        ['A', 'B']
+        """
         return make(self.columns, kind or self.frame_kind)
 
     def __repr__(self) -> str:
@@ -126,7 +180,7 @@ def make(table: Mapping[str, Any], kind: str) -> Any:
     try:
         return module.table(plain) if kind == "pyarrow" else module.DataFrame(plain)
     except (OverflowError, TypeError, ValueError) as e:
-        raise InputError(f"{kind} cannot hold these ids ({type(e).__name__}); ask for a 'dict' instead") from e
+        raise InputError(f"{kind} cannot hold these ids ({type(e).__name__})", remedy="other frame") from e
 
 
 def _plain(column: Any) -> Any:

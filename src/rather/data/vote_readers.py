@@ -125,9 +125,14 @@ def _made(
         pairs = halved(pairs, tied)
     if bar is not None:
         pairs = _beside_bar(pairs, line[0][0], bar[1])
-    if w is not None and not w.all():
-        pairs = pairs.take(pairs.weights() > 0)
-    source = Votes(len(users), len(items), by_user(pairs), effects=tuple(around))
+    return counted(users, items, pairs, tuple(around))
+
+
+def counted(users: Ids, items: Ids, pairs: Pairs, effects: tuple[str, ...] = ()) -> Read:
+    """Return the ids of all votes, and the votes whose weight is not 0."""
+    if pairs.weight is not None and not pairs.weight.all():
+        pairs = pairs.take(pairs.weight > 0)
+    source = Votes(len(users), len(items), by_user(pairs), effects=effects)
     return users, items, some_of(source, "every vote has weight 0")
 
 

@@ -84,7 +84,7 @@ class Votes(Source):
         pairs = self._pairs if self._pairs.tied is None else self._pairs.take(~self._pairs.tied)
         if min_gap is not None:
             if pairs.gap is None:
-                raise InputError(NO_GAPS)
+                raise InputError(NO_GAPS, "min_gap")
             pairs = pairs.take(pairs.gap >= min_gap)
         weight = pairs.weights()
         right = weight * (scores(pairs.user, pairs.winner) > scores(pairs.user, pairs.loser))

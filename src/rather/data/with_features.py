@@ -1,4 +1,4 @@
-"""Comparisons of which more is known than who chose what: features of items and people, embeddings of both sides."""
+"""Features of users and items that come with comparisons, and comparisons of embeddings."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ C = TypeVar("C", bound="WithFeatures")
 
 
 class WithFeatures:
-    """What :class:`Comparisons` know of their items and users.
+    """Add features of users and items, and embeddings, to comparisons.
 
     Attributes
     ----------
     item_features, user_features : Described or None
+        The features, encoded.
     """
 
     item_features: Described | None = None
@@ -37,18 +38,36 @@ class WithFeatures:
 
     @classmethod
     def from_embeddings(cls, user: Any, chosen: Any, rejected: Any, weight: Any = None) -> Any:
-        """Choices between things that occur once (texts, answers, pictures), of which only embeddings are known.
+        """Read choices between texts, answers or pictures given as embeddings.
 
-        The things have no ids: what is learned is what people look for in an embedding (see :meth:`AltSVM.reward`).
+        Things that occur only once have no ids. A model fitted to these comparisons learns what users value in an
+        embedding, and :meth:`AltSVM.reward` scores any other embedding.
 
         Parameters
         ----------
-        user : ids
-            Who chose, one id a choice; or one id for all.
-        chosen, rejected : arrays of shape (n, columns)
-            Embeddings of what was chosen and of what was not.
-        weight : numbers, optional
-            From 0 to a million; choices of weight 0 are dropped.
+        user : id or list of ids
+            The user of each choice, or one id for all choices.
+        chosen : array of shape (n, columns)
+            Embeddings of the chosen things.
+        rejected : array of shape (n, columns)
+            Embeddings of the other things.
+        weight : list of float, optional
+            Weights from 0 to a million. Choices of weight 0 are dropped. Default: every choice has weight 1.
+
+        Returns
+        -------
+        Comparisons
+            One comparison for each choice.
+
+        Raises
+        ------
+        InputError
+            If the arrays differ in shape or hold numbers that are not finite.
+
+        See Also
+        --------
+        Comparisons.from_frame : Read votes between items with ids.
+        AltSVM.reward : Score things by their features.
 
         Examples
         --------
@@ -61,17 +80,42 @@ class WithFeatures:
         return cls(*embedded(user, chosen, rejected, weight))  # type: ignore[call-arg]
 
     def with_features(self: C, item_features: Any = None, user_features: Any = None) -> C:
-        """The same with what is known of items and people, which a fit then learns from too.
+        """Return these comparisons with features of items or users.
+
+        :class:`AltSVM` and :class:`Convex` learn from features. They can then rank items and users that nobody
+        compared.
 
         Parameters
         ----------
-        item_features, user_features : pandas, polars or pyarrow table, or dict of columns
-            One row an item, or a person; the ids in a column "item" or "user" (or called as the comparisons' is, or
-            "id"), or in the index of a pandas table. All other columns are features: numbers, booleans, categories
-            (text), lists of categories (lists, or text such as "Comedy|Drama") and embeddings (lists of equally many
-            numbers, or in a dict a matrix). Numbers that only stand for categories must be given as text. Missing
-            values are taken to be average, and that they are missing is a feature. Items and people who are described
-            but were never compared join the others.
+        item_features : pandas, polars or pyarrow table, Table, or dict of columns, optional
+            One row for each item. Ids are in the column "item", "id" or the comparisons' own column name, or in the
+            index of a pandas table. All other columns are features: numbers, booleans, categories (text), lists of
+            categories (lists, or text such as "Comedy|Drama") and embeddings (lists of numbers, or in a dict a matrix).
+            Give numbers that stand for categories as text. Missing values count as average.
+        user_features : pandas, polars or pyarrow table, Table, or dict of columns, optional
+            The same for users.
+
+        Returns
+        -------
+        Comparisons
+            The comparisons with features. Described items and users that were never compared are added.
+
+        Raises
+        ------
+        InputError
+            If ids repeat or a column cannot be read.
+
+        See Also
+        --------
+        AltSVM.tastes : Show which item features users value.
+        AltSVM.add_items : Add new items to a fitted model.
+
+        Examples
+        --------
+        >>> from rather import Comparisons
+        >>> votes = Comparisons.from_frame({"user": ["ann", "bob"], "winner": ["A", "C"], "loser": ["B", "A"]})
+        >>> votes.with_features(item_features={"item": ["A", "B", "C", "D"], "price": [1.0, 2.0, 2.5, 4.0]})
+        Comparisons: 2 comparisons by 2 users over 4 items
         """
         made = self
         for role, frame in (("item", item_features), ("user", user_features)):
@@ -94,7 +138,19 @@ class WithFeatures:
         return made
 
     def refuse_features(self, instead: str) -> None:
-        """Refuse newer comparisons that come with features: these are read as the earlier ones were."""
+        """Raise an error if these comparisons carry features.
+
+        Newer comparisons must not, because new features are encoded as the earlier ones were.
+
+        Parameters
+        ----------
+        instead : str
+            What to call instead, for the message.
+
+        See Also
+        --------
+        Comparisons.with_features : Add features.
+        """
         if self.item_features is not None or self.user_features is not None:
             raise InputError(f"features of newer data are given apart, not by with_features: {instead}")
 
@@ -106,7 +162,19 @@ class WithFeatures:
         return made
 
     def encoded(self: C) -> C:
-        """The same, where they are of embeddings, with these as all that is known of the items."""
+        """Return these comparisons with embeddings encoded as item features.
+
+        Comparisons that are not of embeddings are returned unchanged.
+
+        Returns
+        -------
+        Comparisons
+            The comparisons that an estimator fits.
+
+        See Also
+        --------
+        Comparisons.from_embeddings : Read choices between embeddings.
+        """
         if not isinstance(self.source, Embedded) or self.item_features is not None:
             return self
         made: C = self._with(self.source)
@@ -114,7 +182,24 @@ class WithFeatures:
         return made
 
     def knowing(self: C, users: Described | None, items: Described | None) -> C:
-        """The same with other features, or other strengths of them."""
+        """Return these comparisons with the given encoded features.
+
+        Parameters
+        ----------
+        users : Described or None
+            Features of the users.
+        items : Described or None
+            Features of the items.
+
+        Returns
+        -------
+        Comparisons
+            The same comparisons.
+
+        See Also
+        --------
+        Comparisons.with_features : Read features from a table.
+        """
         made: C = self._with(self.source)
         made.user_vocabulary, made.item_vocabulary = self.user_vocabulary, self.item_vocabulary
         made.user_features, made.item_features = users, items

@@ -31,11 +31,10 @@ def llmfao() -> Table:
     --------
     >>> import rather
     >>> judgements = rather.datasets.llmfao()
-    >>> judgements[:3]
+    >>> judgements[:2]
     user  left              right       outcome  prompt
       58  Airoboros L2 70B  Weaver 12k  tie           8
       83  Airoboros L2 70B  Weaver 12k  tie           8
-      14  Airoboros L2 70B  Weaver 12k  right         8
     >>> rather.Comparisons.from_arena(judgements)
     Comparisons: 8,931 votes (3,471 ties) by 124 users over 59 items
     """

@@ -100,6 +100,11 @@ def find(name: str, file: str | None = None) -> Path:
     --------
     fetch : Download a data set.
     load : Read a data set.
+
+    Examples
+    --------
+    >>> rather.datasets.find("ml-100k").name  # doctest: +SKIP
+    'ratings.parquet'
     """
     places = folders(name)
     about = DATA_SETS[name]
@@ -177,6 +182,12 @@ def load(name: str, file: str | None = None) -> Any:
     See Also
     --------
     fetch : Download a data set.
+
+    Examples
+    --------
+    >>> ratings = rather.datasets.load("ml-100k")  # doctest: +SKIP
+    >>> rather.Comparisons.from_ratings(ratings).n_users  # doctest: +SKIP
+    943
     """
     try:
         return read_file(find(name, file))
@@ -213,6 +224,11 @@ def fetch(name: str) -> Path:
     See Also
     --------
     load : Read a data set.
+
+    Examples
+    --------
+    >>> rather.datasets.fetch("ml-100k").name  # doctest: +SKIP
+    'ratings.parquet'
     """
     folders(name)
     about = DATA_SETS[name]

@@ -12,16 +12,29 @@ from ..errors import InputError
 
 
 class Mean(float):
-    """A number like any other, with its standard error.
+    """Hold a mean over users with its standard error; otherwise a float.
+
+    Metrics return it. Use :meth:`difference` to compare two models on the same users.
+
+    Parameters
+    ----------
+    x : float, default 0
+        The mean. Use :meth:`of` to compute it with its standard error.
 
     Attributes
     ----------
     standard_error : float
-        Of the mean, users being drawn at random: NaN for fewer than two of them.
+        Standard error of the mean, with users drawn at random. NaN for fewer than two users.
     n_users : int
-        How many it is over.
+        Number of users.
     unknown_items : int
-        How many of the test items the model did not know.
+        Number of test items that the model does not know.
+
+    See Also
+    --------
+    pairwise_accuracy : Measure how many test comparisons a model predicts.
+    ndcg : Measure a model on test ratings.
+    precision : Measure a model's recommendations.
 
     Examples
     --------
@@ -37,7 +50,34 @@ class Mean(float):
 
     @classmethod
     def of(cls, parts: Any, wholes: Any = None) -> Mean:
-        """The mean of the users' values; or of a ratio, the sum of their parts over the sum of their wholes."""
+        """Return the mean of users' values, or a ratio of sums over users.
+
+        Parameters
+        ----------
+        parts : array
+            One value for each user.
+        wholes : array, optional
+            One weight for each user. The result is then the sum of the parts over the sum of the wholes.
+
+        Returns
+        -------
+        Mean
+            The mean, with its standard error.
+
+        Raises
+        ------
+        InputError
+            If there are no values.
+
+        See Also
+        --------
+        Mean.from_sums : Return the mean from sums over users.
+
+        Examples
+        --------
+        >>> Mean.of([1, 3], wholes=[2, 4])      # 4 of 6
+        0.6666666666666666
+        """
         x = np.asarray(parts, np.float64)
         w = np.ones(len(x)) if wholes is None else np.asarray(wholes, np.float64)
         if not len(x) or not w.sum() > 0:
@@ -47,7 +87,28 @@ class Mean(float):
 
     @classmethod
     def from_sums(cls, part: float, whole: float, spread: float, n_users: int) -> Mean:
-        """The mean from sums over users: of their parts, of their wholes, and of (part - whole * mean)^2."""
+        """Return the mean from sums over users, which machines can compute apart.
+
+        Parameters
+        ----------
+        part : float
+            Sum of the parts.
+        whole : float
+            Sum of the wholes.
+        spread : float
+            Sum of the squares of part - whole * mean.
+        n_users : int
+            Number of users.
+
+        Returns
+        -------
+        Mean
+            The mean, with its standard error.
+
+        See Also
+        --------
+        Mean.of : Return the mean of users' values.
+        """
         made = cls(part / whole)
         made.standard_error = math.sqrt(spread * n_users / (n_users - 1)) / whole if n_users > 1 else math.nan
         made.n_users = n_users
@@ -55,7 +116,36 @@ class Mean(float):
 
     @classmethod
     def difference(cls, ours: Table, theirs: Table) -> Mean:
-        """The mean difference of two tables of every user's value (``per_user=True``), over the users in both."""
+        """Return the mean difference between two models, over the users of both.
+
+        Parameters
+        ----------
+        ours : Table
+            Every user's value for the first model, from a metric with ``per_user=True``.
+        theirs : Table
+            The same for the second model.
+
+        Returns
+        -------
+        Mean
+            First model minus second, with the standard error of the difference.
+
+        Raises
+        ------
+        InputError
+            If the tables hold different metrics or have no user in common.
+
+        See Also
+        --------
+        pairwise_accuracy : Measure how many test comparisons a model predicts.
+
+        Examples
+        --------
+        >>> ours = Table({"user": np.array([1, 2, 3]), "ndcg": np.array([0.9, 0.8, 0.7])})
+        >>> theirs = Table({"user": np.array([1, 2, 3]), "ndcg": np.array([0.8, 0.7, 0.7])})
+        >>> round(Mean.difference(ours, theirs), 3)
+        0.067
+        """
         (_, one, *_), (_, another, *_) = ours.columns, theirs.columns
         if one != another:
             raise InputError(f"one table is of {one} and the other of {another}; compare values of one metric")

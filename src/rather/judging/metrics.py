@@ -6,6 +6,7 @@ its standard error, or with ``per_user=True`` a table of every user's value.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -39,38 +40,67 @@ def ndcg(
     per_user: bool = False,
     unknown: str = "error",
 ) -> Any:
-    """Normalised discounted cumulative gain at k, averaged over users.
+    r"""Measure how well a model orders each user's test ratings: NDCG at k.
 
-    For user i with test items ranked pi(1), pi(2), ... by the model,
-
-        NDCG@k(i) = DCG@k(i, pi) / DCG@k(i, pi*),   DCG@k(i, pi) = sum_{l=1..k} (2^M_{i pi(l)} - 1) / log2(l + 1)
-
-    where M are the true ratings and pi* sorts by them. A user with fewer than k test items is judged on those there
-    are; one whose ratings all have gain 0 does not count. Test items that training never saw are scored 0, as by the
-    authors' program; equal scores keep the order of the item ids.
+    The result is the mean over users, between 0 and 1. Use :func:`pairwise_accuracy` for votes and :func:`precision`
+    for clicks.
 
     Parameters
     ----------
-    model : fitted model, or anything with score(users, items)
-    ratings : table with the test ratings
-        One row per rating; a user rates an item at most once.
-    k : int
-    user, item, rating : str
-        Names of its columns.
-    per_user : bool
-        A table of user and ndcg instead of their mean.
-    unknown : {"error", "everyone", "skip"}
-        Test users that the model does not know: an error, judged by everybody's ranking, or left out (and a warning
-        says how many).
+    model : Estimator or HasScores
+        A fitted model, or anything with ``score(users, items)``.
+    ratings : pandas, polars or pyarrow table, Table, or dict of columns
+        The test ratings, one row each. A user rates an item at most once.
+    k : int, default 10
+        Number of places that count. A user with fewer test items is judged on all of them.
+    user : str, default "user"
+        Column of user ids.
+    item : str, default "item"
+        Column of item ids. Items that the model does not know score 0.
+    rating : str, default "rating"
+        Column of ratings, at most 500.
+    per_user : bool, default False
+        Whether to return every user's value instead of the mean.
+    unknown : {"error", "everyone", "skip"}, default "error"
+        Treatment of test users that the model does not know: raise an error, use the ranking shared by all users,
+        or leave them out with a warning.
 
     Returns
     -------
-    Mean
-        A float, with ``standard_error`` and ``n_users``.
+    Mean or Table
+        The mean over users, with its standard error. With ``per_user``, a table with columns user and ndcg.
+
+    Raises
+    ------
+    InputError
+        If the model knows none of the test items, or no user has a rating above 0.
+
+    See Also
+    --------
+    pairwise_accuracy : Measure how many test comparisons a model predicts.
+    precision : Measure a model's recommendations.
+    split_ratings : Hold out test ratings.
+
+    Notes
+    -----
+    With the items ordered by the model, and :math:`M_l` the rating in place :math:`l`, a user's value is the ratio of
+
+    .. math:: \sum_{l=1}^{k} \frac{2^{M_l} - 1}{\log_2(l + 1)}
+
+    to its largest possible value. Users whose gains are all 0 do not count. Equal scores keep the order of the item
+    ids.
 
     References
     ----------
     K. Järvelin, J. Kekäläinen: Cumulated gain-based evaluation of IR techniques. ACM TOIS 20, 2002.
+
+    Examples
+    --------
+    >>> import rather
+    >>> stars = {"user": ["ann", "ann", "bob", "bob"], "item": ["A", "B", "A", "B"], "rating": [5, 2, 4, 3]}
+    >>> model = rather.ItemMean().fit(rather.Comparisons.from_ratings(stars))
+    >>> rather.ndcg(model, stars)
+    1.0
     """
     number("k", k, at_least=1, integer=True)
     got = frames.columns(ratings, {"user": user, "item": item, "rating": rating})
@@ -120,35 +150,57 @@ def precision(
     unknown: str = "error",
     items: Any = None,
 ) -> Any:
-    """Share of relevant items among the k the model ranks highest of all items not excluded, averaged over users.
+    """Measure how many of a model's k recommendations are relevant.
 
-        precision@k(i) = 1/k |{the k best items for i} and {test items of i}|
-
-    The average is over the users that have test items, each over k even where fewer items are left to recommend.
+    The result is the mean over users with test items, between 0 and 1. Each user's count is divided by k, even if fewer
+    items are left to recommend.
 
     Parameters
     ----------
-    model : fitted model, or anything with score(users, items)
-    test : table of user and item, or Comparisons made from clicks
-        What is relevant; repeated rows count once. Items that training never saw cannot be recommended and count as
-        missed.
-    k : int
-    exclude : None, "seen", list of items, Comparisons, or table of user and item
-        What not to recommend: normally the training data.
-    user, item : str
-        Names of the test table's columns (and of those of ``exclude``, if it has them).
-    per_user : bool
-        A table of user and precision instead of their mean.
-    unknown : {"error", "everyone", "skip"}
-        Test users that the model does not know: an error, judged by everybody's ranking, or left out (and a warning
-        says how many).
-    items : list of ids, optional
-        What may be recommended; the model's ``items_`` by default.
+    model : Estimator or HasScores
+        A fitted model, or anything with ``score(users, items)``.
+    test : pandas, polars or pyarrow table, Table, dict of columns, or Comparisons
+        The relevant items: a table with a row for each user and item, or comparisons made from clicks. Repeated rows
+        count once. Items that the model does not know count as missed.
+    k : int, default 10
+        Number of recommendations for each user.
+    exclude : "seen", list of id, Comparisons or table, optional
+        Items not to recommend, usually the training data. Default: none.
+    user : str, default "user"
+        Column of user ids.
+    item : str, default "item"
+        Column of item ids.
+    per_user : bool, default False
+        Whether to return every user's value instead of the mean.
+    unknown : {"error", "everyone", "skip"}, default "error"
+        Treatment of test users that the model does not know: raise an error, use the ranking shared by all users,
+        or leave them out with a warning.
+    items : list of id, optional
+        Items that may be recommended. Default: all items of the model.
 
     Returns
     -------
-    Mean
-        A float, with ``standard_error`` and ``n_users``.
+    Mean or Table
+        The mean over users, with its standard error. With ``per_user``, a table with columns user and precision.
+
+    Raises
+    ------
+    InputError
+        If k is larger than the number of items, or the model knows none of the test items.
+
+    See Also
+    --------
+    ndcg : Measure a model on test ratings.
+    pairwise_accuracy : Measure how many test comparisons a model predicts.
+    split_clicks : Hold out test clicks.
+
+    Examples
+    --------
+    >>> import rather
+    >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+    >>> model = rather.ClickRanker(rank=2).fit(rather.Comparisons.from_clicks(clicks))
+    >>> rather.precision(model, {"user": ["cat"], "item": ["milk"]}, k=1, exclude="seen")
+    1.0
     """
     number("k", k, at_least=1, integer=True)
     if isinstance(test, Comparisons):
@@ -161,7 +213,7 @@ def precision(
     if not len(users):
         raise InputError("there are no test items: the table has no rows")
     require_scores(model)
-    model = model._frozen() if isinstance(model, Estimator) else model
+    model = copy(model) if isinstance(model, Estimator) else model
     catalogue, among = _catalogue(model, items)
     judged = Judged(model, users, catalogue.ids, unknown)
     distinct, (j,) = factorize([relevant], "item")
@@ -171,7 +223,7 @@ def precision(
         raise knows_none(distinct, catalogue)
     j = codes[j]
     if k > len(among):
-        raise InputError(f"k is {k}, but there are only {len(among)} items; ask for at most {len(among)}")
+        raise InputError(f"k is {k}, but there are only {len(among)} items; ask for at most {len(among)}", "k")
     wanted = np.unique(u[j >= 0].astype(np.int64) * n + j[j >= 0])
     excluded, among = exclusions(
         exclude, users, among, people=judged.people, items=catalogue, seen=judged.seen(),
@@ -202,30 +254,50 @@ def _catalogue(model: Any, items: Any) -> tuple[Vocabulary, Codes]:
 def pairwise_accuracy(
     model: HasScores, test: Comparisons, min_gap: float | None = None, *, per_user: bool = False, unknown: str = "error"
 ) -> Any:
-    """Share of test comparisons whose winner the model scores strictly higher.
+    """Measure how many test comparisons a model predicts.
 
-        1/|T| sum_{(i, j, k) in T} [s_ij > s_ik]
-
-    which the paper calls its prediction error. Weighted if the comparisons are. Equal scores count as wrong.
+    The result is the share of test comparisons whose winner has a strictly higher score. Equal scores count as wrong.
+    Weighted comparisons count by their weights.
 
     Parameters
     ----------
-    model : fitted model, or anything with score(users, items)
+    model : Estimator or HasScores
+        A fitted model, or anything with ``score(users, items)``.
     test : Comparisons
-        Items that training never saw are scored 0.
+        Comparisons that the model was not fitted to. Items that the model does not know score 0.
     min_gap : float, optional
-        Count only pairs whose ratings differ by at least this: the paper's 'restricted' curves have 2.
-    per_user : bool
-        A table of user, accuracy and comparisons (their weight) instead of the share of all comparisons. The share is
-        the mean of the accuracies weighted by these.
-    unknown : {"error", "everyone", "skip"}
-        Test users that the model does not know: an error, judged by everybody's ranking, or left out (and a warning
-        says how many).
+        Smallest difference of ratings that counts, for comparisons made from ratings. Default: all comparisons count.
+    per_user : bool, default False
+        Whether to return every user's value instead of the share.
+    unknown : {"error", "everyone", "skip"}, default "error"
+        Treatment of test users that the model does not know: raise an error, use the ranking shared by all users,
+        or leave them out with a warning.
 
     Returns
     -------
-    Mean
-        A float, with ``standard_error`` (users, not comparisons, being drawn at random) and ``n_users``.
+    Mean or Table
+        The share, with its standard error over users. With ``per_user``, a table with columns user, accuracy and
+        comparisons (their weight).
+
+    Raises
+    ------
+    InputError
+        If no test comparison can be judged.
+
+    See Also
+    --------
+    Comparisons.split : Hold out test comparisons.
+    plot.calibration : Draw how often predicted probabilities come true.
+    Mean.difference : Compare two models.
+
+    Examples
+    --------
+    >>> import rather
+    >>> world = rather.simulate(n_users=100, n_items=30, rank=2, per_user=40)
+    >>> train, test = world.comparisons.split(test=0.2, seed=0)
+    >>> model, shared = rather.AltSVM(rank=4).fit(train), rather.Global().fit(train)
+    >>> rather.pairwise_accuracy(model, test) > rather.pairwise_accuracy(shared, test)
+    True
     """
     if not isinstance(test, Comparisons):
         raise InputError(f"test is of type {type(test).__name__}; it must be Comparisons")

@@ -8,6 +8,7 @@ and are counted; test users that it does not know are an error, rank like everyo
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,10 +16,11 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, Ids, Vocabulary, as_ids, factorize, quoted
 from ..errors import InputError
-from ..models.estimator import BLOCK, Estimator
+from ..models.estimator import Estimator
 from ..models.exclusions import Rows, select
 from ..models.lists import best_scores
 from ..models.newcomers import FoldInModel
+from ..models.scorers import BLOCK
 from ..models.unknown import check_unknown, left_out
 from ..native import FloatArray, threads
 
@@ -26,13 +28,45 @@ UNKNOWN_USER = "a metric needs users the model was fitted to, or unknown='everyo
 
 
 class HasScores(Protocol):
-    """The whole contract of a model that can be judged.
+    """Describe a model that metrics can judge: anything with ``score``.
 
-    ``users`` and ``items`` are equally long lists of ids; the answer is a number for each pair, larger for what the
-    user would rather have. ``items_``, the ids of all items, is needed where lists of the best are judged.
+    Models that recommend also need ``items_``, the ids of all items. ``users_`` and ``items_`` say which ids the model
+    knows, if it has them.
+
+    See Also
+    --------
+    Estimator : The base class of all estimators here.
+    pairwise_accuracy : Measure how many test comparisons a model predicts.
+
+    Examples
+    --------
+    >>> import rather
+    >>> class Longest:
+    ...     def score(self, users, items):
+    ...         return [len(item) for item in items]
+    >>> rather.ndcg(Longest(), {"user": ["ann", "ann"], "item": ["tea", "coffee"], "rating": [1, 5]})
+    1.0
     """
 
-    def score(self, users: Any, items: Any) -> Any: ...
+    def score(self, users: Any, items: Any) -> Any:
+        """Return one number for each pair of user and item, higher for preferred items.
+
+        Parameters
+        ----------
+        users : array of id
+            Users, one for each pair.
+        items : array of id
+            Items, as many as users.
+
+        Returns
+        -------
+        array of float
+            The scores.
+
+        See Also
+        --------
+        Estimator.score : The same for the estimators here.
+        """
 
 
 def require_scores(model: Any) -> None:
@@ -40,14 +74,14 @@ def require_scores(model: Any) -> None:
     if not callable(getattr(model, "score", None)):
         raise InputError(f"the model is of type {type(model).__name__}; it must have score(users, items)")
     if isinstance(model, Estimator):
-        model._require_fit()
+        _ = model.fitted  # or the error that it is not
 
 
 def over_embeddings(model: Any, test: Comparisons) -> Any:
     """A model of ours over the things that test comparisons are of, of which only embeddings are known."""
     if not isinstance(model, FoldInModel):
         raise InputError(f"{type(model).__name__} knows nothing of embeddings, which the test comparisons are of")
-    return model._frozen()._over(test)
+    return copy(model)._over(test)
 
 
 class Judged:
@@ -56,7 +90,7 @@ class Judged:
     def __init__(self, model: Any, users: Ids, items: Ids, unknown: str) -> None:
         check_unknown(unknown)
         require_scores(model)
-        model = model._frozen() if isinstance(model, Estimator) else model
+        model = copy(model) if isinstance(model, Estimator) else model
         self.model = model
         self.n_threads = threads(getattr(model, "n_threads", None))
         self.own = isinstance(model, Estimator)
@@ -86,7 +120,7 @@ class Judged:
     def scores(self, u: Any, j: Any) -> FloatArray:
         """Scores of pairs of positions in the test users and items; 0 for users that are not judged."""
         if self.own:
-            return np.asarray(self.model.score_any(self.known[u], self._item[j]), np.float32)
+            return np.asarray(self.model._scores_any(self.known[u], self._item[j]), np.float32)
         out, asked = np.zeros(len(u), np.float32), self.judged[u] & (self._item[j] >= 0)
         out[asked] = self._asked(self._user_ids[self.known[u[asked]]], self._item_ids[self._item[j[asked]]])
         return out
@@ -127,7 +161,7 @@ class Judged:
 def vocabulary(model: Any, what: str, otherwise: Ids) -> Vocabulary:
     """The ids of users or items that a model says it knows, in its own kind; others where it does not say."""
     if isinstance(model, Estimator):
-        return model.user_vocabulary_ if what == "user" else model.item_vocabulary_
+        return model.fitted.users if what == "user" else model.fitted.items
     ids = getattr(model, f"{what}s_", None)
     if ids is not None:
         otherwise, _ = factorize([as_ids(ids, f"the model's {what}s_")], what)

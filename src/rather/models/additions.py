@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.features import Features
-from ..data.ids import Codes, Vocabulary, quoted
+from ..data.ids import Codes, Ids, Vocabulary, quoted
 from ..data.rows import row_starts
 from ..data.source import Source
 from ..data.union import Sides, Union, sides, widened
@@ -23,117 +24,121 @@ from .answers import is_table
 from .calibration import Slope
 from .crowd import Found
 from .exclusions import Rows
-from .features import known_of
+from .fitted import FittedModel
 from .interest import Interest
+from .scorers import Factors
 from .sure import with_more_items
 
-NONE_NEW = "none of the items is new to the model; update(...) takes in more about those it knows"
+NONE_NEW = "none of the items is new to the model"
 
 
-def with_items(work: Any, new: Any, features: Any = None) -> bool:
+def with_items(model: Any, new: Any, features: Any = None) -> FittedModel:
     """Make what an addition works on the last state with the new items of comparisons, or of a table of features."""
-    last = work._last
-    last._require_fit()
-    if last.__dict__.get("_are_newcomers"):
+    last = model.fitted
+    if last.parent is not None:
         raise InputError("this is a model of newcomers to another; add items to the model that they came to")
     if isinstance(new, Comparisons):
-        return _with_said(work, last, new, features)
+        return _with_said(model, last, new, features)
     if features is not None or not (is_table(new) or hasattr(new, "column_names")):
         raise InputError(f"add_items was given a {type(new).__name__}; it takes Comparisons, or a table of features")
     _check_own(last)
-    read = last._learned_of_items().of_frame(new)
-    fresh = last.item_vocabulary_.codes(read.ids) < 0
+    learned = model._learned_of_items()
+    read = learned.of_frame(new)
+    fresh = last.items.codes(read.ids) < 0
     if not fresh.any():
-        raise InputError(NONE_NEW)
-    items = widened((last.users_, last.items_), "item", read.ids[fresh]).items
+        raise InputError(NONE_NEW, remedy="update")
+    items = widened((last.users.ids, last.items.ids), "item", read.ids[fresh]).items
     place = items.codes[0]
-    _grow(work, last, items)
-    added = work.item_vocabulary_.codes(read.ids[fresh])
-    work.V_[added] = last._items_learned.means(read.columns[fresh], last.rank_, threads(last.n_threads))
-    work.seen_ = last.seen_[0], place[last.seen_[1]]
-    if last._fitted_to is not None:
-        everyone = np.arange(len(last.users_), dtype=np.int32)
-        union = Union(Sides(last.users_, (everyone, everyone)), items)
-        work._fitted_to = last._fitted_to.with_later(last._fitted_to.source.none(), union)
-    _describe(work, last, read)
-    return True
+    training = None
+    if last.training is not None:
+        everyone = np.arange(len(last.users), dtype=np.int32)
+        union = Union(Sides(last.users.ids, (everyone, everyone)), items)
+        training = last.training.with_later(last.training.source.none(), union)
+    rows = learned.means(read.columns[fresh], model.rank_, threads(model.n_threads))
+    grown = _grown(last, items, read.ids[fresh], rows, (last.seen[0], place[last.seen[1]]), training)
+    _describe(grown, last, read)
+    return grown
 
 
-def _check_own(last: Any) -> None:
-    if last._items_learned is not None and not last._items_learned.own:
+def _check_own(last: FittedModel) -> None:
+    if last.item_features is not None and not last.item_features.own:
         raise InputError(
             "the things that this model was fitted to occur once, and others are not added to it: reward(users, "
             "embeddings) scores them"
         )
 
 
-def _with_said(work: Any, last: Any, comparisons: Comparisons, features: Any) -> bool:
+def _with_said(model: Any, last: FittedModel, comparisons: Comparisons, features: Any) -> FittedModel:
     _check_own(last)
     comparisons.refuse_features("add_items(comparisons, features=...)")
-    comparisons = last._read(comparisons)
+    comparisons = model._read(comparisons)
     if type(comparisons.source) is Votes:  # what it knows of, and no more
-        comparisons = comparisons._with(comparisons.source.with_effects(tuple(last.context_effects_)))
-    read = None if features is None else last._learned_of_items().of_frame(features)
+        comparisons = comparisons._with(comparisons.source.with_effects(tuple(last.context_effects)))
+    learned = None if features is None else model._learned_of_items()
+    read = None if learned is None else learned.of_frame(features)
     if read is not None:
         union = widened((comparisons.users, comparisons.items), "item", read.ids)
         comparisons = comparisons.with_later(comparisons.source.none(), union)
-    source = comparisons.source
+    source, rank = comparisons.source, model.rank_
     users = _known_users(last, comparisons)
-    known = last.item_vocabulary_.codes(comparisons.items)
+    known = last.items.codes(comparisons.items)
     fresh = (known < 0) & _occurs(source.met()[1], source.store.item, len(known))
-    mean = factor(len(known), last.rank_ + 1)
-    if read is not None:
+    mean = factor(len(known), rank + 1)
+    if learned is not None and read is not None:
         at = comparisons.item_vocabulary.codes(read.ids)
-        mean[at] = last._items_learned.means(read.columns, last.rank_, threads(last.n_threads))
+        mean[at] = learned.means(read.columns, rank, threads(model.n_threads))
         fresh[at] = known[at] < 0
     if not fresh.any():
-        raise InputError(NONE_NEW)
-    V = _solved(last, source, users, known, fresh, mean)
-    items = sides(last.items_, comparisons.items[fresh], "item")
+        raise InputError(NONE_NEW, remedy="update")
+    V = _solved(model._as_fitted(), source, users, known, fresh, mean)
+    items = sides(last.items.ids, comparisons.items[fresh], "item")
     place, new = items.codes
     codes = np.zeros(len(known), np.int32)  # of the items of the comparisons, by now
     codes[known >= 0], codes[fresh] = place[known[known >= 0]], new
-    _grow(work, last, items)
-    work.V_[new] = V
-    if last._fitted_to is not None:
-        everyone = Sides(last.users_, (np.arange(len(last.users_), dtype=np.int32), users))
-        work._fitted_to = last._fitted_to.with_later(source, Union(everyone, Sides(items.ids, (place, codes))))
-    work.seen_ = _met(last.seen_, place, source.met(), users, codes, len(items))
+    training = None
+    if last.training is not None:
+        everyone = Sides(last.users.ids, (np.arange(len(last.users), dtype=np.int32), users))
+        training = last.training.with_later(source, Union(everyone, Sides(items.ids, (place, codes))))
+    seen = _met(last.seen, place, source.met(), users, codes, len(items))
+    grown = _grown(last, items, comparisons.items[fresh], V, seen, training)
     if read is not None:
-        _describe(work, last, read)
-    return True
+        _describe(grown, last, read)
+    return grown
 
 
-def _grow(work: Any, last: Any, items: Sides) -> None:
-    """The last state with more items, of which nothing is known yet."""
-    place = items.codes[0]
-    work.__dict__.update({name: last.__dict__[name] for name in last.__dict__["_state_names"]})
-    work.item_vocabulary_ = Vocabulary(items.ids, "item")
-    work.V_ = factor(len(items), last.rank_ + 1)
-    work.V_[place] = last.V_
-    if last.prior_ is not None:
-        work.prior_ = _spread(last.prior_[0], items), last.prior_[1]
-    if last.interest_ is not None:
-        work.interest_ = Interest(*(_spread(rows, items) for rows in (last.interest_.parts, last.interest_.weights)))
-    work._posed, work._proof = None, None
-    work._slope = Slope(last._slope.found, last._slope.own)
-    work._sure = Found(last._sure.sureness)
-    if last._fitted_to is None:
-        work._sure = with_more_items(last._sure, lambda rows: _spread(rows, items))
+def _grown(
+    last: FittedModel, items: Sides, new: Ids, rows: FloatArray, seen: Rows, training: Comparisons | None
+) -> FittedModel:
+    """The last model with new items, which have these rows."""
+    vocabulary, factors = Vocabulary(items.ids, "item"), last.scorer
+    assert isinstance(factors, Factors)
+    V = factor(len(items), factors.rank + 1)
+    V[items.codes[0]], V[vocabulary.codes(new)] = factors.V, rows
+    prior, interest, sure = last.prior, last.interest, Found(last.sure.sureness)
+    if prior is not None:
+        prior = _spread(prior[0], items), prior[1]
+    if interest is not None:
+        interest = Interest(*(_spread(rows, items) for rows in (interest.parts, interest.weights)))
+    if last.training is None:
+        sure = with_more_items(last.sure, lambda rows: _spread(rows, items))
+    return replace(
+        last, items=vocabulary, scorer=Factors.packed(factors.U, V, factors.rank), seen=seen,
+        training=training, prior=prior, interest=interest, posed=None, proof=None,
+        slope=Slope(last.slope.found, last.slope.own), sure=sure,
+    )  # fmt: skip
 
 
-def _describe(work: Any, last: Any, read: Features) -> None:
+def _describe(grown: FittedModel, last: FittedModel, read: Features) -> None:
     """Keep the features of new items with the comparisons; those of others stay as they are."""
-    if work._fitted_to is not None and work._fitted_to.item_features is not None:
-        new = last.item_vocabulary_.codes(read.ids) < 0
+    training = grown.training
+    if training is not None and training.item_features is not None:
+        new = last.items.codes(read.ids) < 0
         fresh = Features(read.ids[new], read.columns[new], read.encoder)
-        codes = work.item_vocabulary_.codes(fresh.ids)
-        work._fitted_to.item_features = work._fitted_to.item_features.joined(fresh, codes)
-    work._known = known_of(work._fitted_to)
+        training.item_features = training.item_features.joined(fresh, grown.items.codes(fresh.ids))
 
 
-def _known_users(last: Any, comparisons: Comparisons) -> Codes:
-    users, source = last.user_vocabulary_.codes(comparisons.users), comparisons.source
+def _known_users(last: FittedModel, comparisons: Comparisons) -> Codes:
+    users, source = last.users.codes(comparisons.users), comparisons.source
     said = (np.diff(source.met()[0]) > 0) | (np.diff(source.store.start) > 0)
     unknown = comparisons.users[(users < 0) & said]
     if len(unknown):
@@ -152,34 +157,29 @@ def _occurs(met: Codes, compared: Codes, n: int) -> Any:
     return found
 
 
-def _solved(last: Any, source: Source, users: Codes, known: Codes, fresh: Any, mean: FloatArray) -> FloatArray:
+def _solved(model: Any, source: Source, users: Codes, known: Codes, fresh: Any, mean: FloatArray) -> FloatArray:
     """The rows of V of the fresh items of a source, which are expected to be near their means."""
+    last, rank = model.fitted, model.rank_
     if source.written:  # of which those about known items alone say nothing here
         pairs = source.pairs()
         about = pairs.take(fresh[pairs.winner] | fresh[pairs.loser])
         source = Votes(len(users), len(known), about, source.implied, source.effects)
-    store, n_threads = source.store, threads(last.n_threads)
-    last.set_params(**last.__dict__.get("_fitted_with", {}))  # of a state that is nobody else's
+    store, n_threads = source.store, threads(model.n_threads)
     answers = np.empty(store.n_users)
     core.comparisons_per_user(store, answers)
-    usual = typical(np.bincount(last.seen_[1], minlength=len(last.items_)).astype(np.float64))
+    usual = typical(np.bincount(last.seen[1], minlength=len(last.items)).astype(np.float64))
     ones = np.ones(store.n_users, np.float32)
-    weight = last.user_rule_.weight(answers) * (1 if last.trust_ is None else last.trust_[users])
-    scaled = Scales(ones, shape(store.item_count, usual, last.item_power), weight)
+    weight = last.user_rule.weight(answers) * (1 if last.trust is None else last.trust[users])
     problem = Problem(
-        store,
-        rank=last.rank_,
-        loss=last.loss_,
-        bias=last.bias is not False,
-        scales=scaled,
-        n_threads=n_threads,
+        store, rank=rank, loss=last.loss, bias=model.bias is not False,
+        scales=Scales(ones, shape(store.item_count, usual, model.item_power), weight), n_threads=n_threads,
         around=Around.of(source),
-    )
-    last._sways(problem, source)
-    problem.set_reg(last.reg_, last.bias_reg_)
-    problem.U[:, : last.rank_] = last.U_[users, : last.rank_]
+    )  # fmt: skip
+    problem.set_effects_in_scores(model._effects_of(source))
+    problem.set_reg(last.reg, last.bias_reg)
+    problem.U[:, :rank] = last.scorer.U[users, :rank]
     problem.V[:] = mean
-    problem.V[known >= 0] = last.V_[known[known >= 0]]
+    problem.V[known >= 0] = last.scorer.V[known[known >= 0]]
     if store.n_entries:
         solve_items(problem, fresh, mean)
     return np.asarray(problem.V[fresh], np.float32)

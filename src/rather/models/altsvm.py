@@ -3,129 +3,233 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.source import Source
 from ..data.votes import Votes
-from ..errors import InputError
+from ..errors import Domain, InputError
 from ..native import FloatArray, threads
 from ..solving import start
 from ..solving.exposure import Exposure
-from ..solving.growth import FIRST_RANK, Growing, coefficients
+from ..solving.growth import FIRST_RANK, Growing
 from ..solving.mixed import answering, plainly
 from ..solving.newton import Newton
 from ..solving.problem import Problem
+from ..solving.rounds import Stop
+from ..solving.spec import Spec
+from .assemble import Assembly, interest_of
 from .checkpoint import Checkpoint, Saved
+from .features import known_of
+from .fitted import Fit, FittedModel, Published, in_rounds
 from .lowrank import LowRank
-from .parameters import MOST_RANK, check_fit_params, check_rank
-from .rounds import run_rounds
+from .parameters import (
+    BALANCE,
+    BIAS,
+    CALLBACK,
+    CHECKPOINT,
+    EXPOSURE,
+    FLAG,
+    ITEM_POWER,
+    LOSS,
+    MOST_RANK,
+    N_THREADS,
+    ON_INTERRUPT,
+    REG_OR_CV,
+    ROUNDS,
+    SEED,
+    TIES,
+    TOL,
+    USER_POWER,
+    VERBOSE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+)
+from .posed import Posed
+from .scorers import Factors
 from .strengths import kept, settled
 from .tuning import Choice, choose_if_asked
 from .update import updated
 
 EXPOSED_TOL, AUTO_TOL = 5e-4, 0.01
 
+AUTO_RANK = Parameter(
+    Domain(int, at_least=1, at_most=MOST_RANK, words=("auto",), none=True),
+    "Number of taste dimensions, the length of the vectors; never more than users or items. None: 64, or 100 for "
+    'clicks; for votes, held-out answers may choose less. "auto": grow until a certificate proves that more would not '
+    "help. The value used is ``rank_``.",
+    "method",
+)
+TRUST = Parameter(
+    FLAG,
+    "Whether to down-weight users whose answers look random. ``trust_`` is each user's probability of answering "
+    "deliberately, from a first fit that trusts all users equally. For votes only; a fit takes twice as long.",
+)
+WARM_START = Parameter(
+    FLAG,
+    "Whether to start from the factors of the last fit, whose users, items and rank must be the same. A checkpoint "
+    "has precedence.",
+    "run",
+)
+
+
+@dataclass(frozen=True)
+class AltSVMParams(Params):
+    """The parameters of :class:`AltSVM`."""
+
+    rank: int | Literal["auto"] | None = AUTO_RANK(None)
+    reg: float | Literal["cv"] | None = REG_OR_CV(None)
+    loss: str = LOSS("squared_hinge")
+    bias: bool | float = BIAS(True)
+    item_power: float = ITEM_POWER(0.5)
+    user_power: float = USER_POWER(0.0)
+    balance: float | None = BALANCE(None)
+    exposure: bool | None = EXPOSURE(None)
+    ties: str = TIES("model")
+    trust: bool = TRUST(False)
+    max_iter: int = ROUNDS(30)
+    tol: float | None = TOL(None)
+    n_threads: int | None = N_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
+    checkpoint: str | Path | None = CHECKPOINT(None)
+    warm_start: bool = WARM_START(False)
+
 
 class AltSVM(LowRank):
-    """Low-rank personal rankings from comparisons.
+    r"""Learn a personal ranking of all items for every user, from comparisons.
 
-    Minimises, over user vectors u_i, item vectors v_j and item biases b_j,
+    Every user and every item gets a short vector. A score is the product of the two vectors plus the item's worth to
+    all users, and users prefer items with higher scores. All vectors are fitted together, so users with few answers
+    borrow from users with similar taste.
 
-        sum_t w_t L(s_ij - s_ik) + 1/2 sum_i p_i |u_i|^2 + 1/2 sum_j (q_j |v_j|^2 + beta_j b_j^2)
-
-    with scores s_ij = u_i . v_j + b_j, over all comparisons t = "user i would rather have j than k" of weight w_t, by
-    turns in V and in U. Each half is an SVM. The ridges are p_i = reg (n_i / n)^user_power and
-    q_j = reg (n_j / n')^item_power, where n_i counts the items user i compared and n_j the users who compared item j,
-    and n and n' are typical of them: the means over all (user, item) that met. beta_j has the shape of q_j and a factor
-    of its own in place of reg.
+    Use :class:`ClickRanker` for clicks, :class:`Global` for one shared ranking, :class:`Convex` for a provable optimum.
 
     Parameters
     ----------
-    rank : int, None or "auto"
-        Length of the vectors. None: 64 (100 of clicks against unseen items), or as many as there are users or items; of
-        votes less, where that does better on held-out answers. "auto" grows it along the leading singular pairs of the
-        gradient until a certificate says that no more helps. The rank reached is ``rank_``.
-    reg : float, None or "cv"
-        A number is used as it is. Else it is a factor times the scale of the data, the geometric mean of the typical
-        norms of the rows and the columns of the gradient at zero. "cv": a factor chosen on held-out training data
-        (ratings and clicks held out by item); of votes together with the biases' ridge if ``bias`` is True and with the
-        rank if ``rank`` is None. None: "cv" for votes, and for up to 30,000 ratings or places in rankings that imply
-        up to a million comparisons; of more the factor is 1.7, of clicks about 1.3. The value used is ``reg_``. The
-        choice costs up to ten fits; from a million votes on it is made on a tenth of the users and costs half a fit.
-    loss : {"squared_hinge", "hinge", "logistic"}
-        max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
-    bias : bool or float
-        Whether items have a bias: a global ranking that the personal part deviates from. A number is its ridge; True
-        takes a factor times the typical absolute row sum of the gradient at zero: for votes 1 or what is chosen with
-        ``reg``, else 2.
-    item_power, user_power : float
-        How the ridge of an item grows with the number of users who compared it, and of a user with their items.
-    balance : float, optional
-        All comparisons of a user are weighted by (their number)^-balance. None: 0.5 for comparisons that are
-        implied by ratings, rankings or clicks (n ratings imply about n^2 / 2 pairs, which are not as many independent
-        answers), else 0.
-    exposure : bool, optional
-        Whether the items that a person compared are information as well: vectors then have prior means
-        that are linear in the leading singular vectors of who met what (docs/mathematics.md). It helps much where
-        people choose what they rate, and hurts where items are assigned. None: where the singular values show that
-        they choose.
-    ties : {"model", "half"}
-        What a tie says. "model": that the person was reluctant to decide, by a model with three outcomes (after Rao and
-        Kupper) in which people differ in their reluctance; :meth:`probability` then has three columns. "half": half a
-        vote each way, and no more. Scores and rankings take ties as half a vote each way in both.
-    trust : bool
-        Whether people whose answers look like a coin's count for less: ``trust_`` is the probability that they do not,
-        by a fit that trusts all alike. For votes only; it takes two fits.
-    max_iter : int
-        Rounds (each solves V, then U) at most.
-    tol : float, optional
-        Stop once the Newton decrements of the two halves of a round, what they had to gain, are at most this share of
-        the objective. None: 3e-4; 0.02 for clicks against unseen items, which more rounds did not predict better on
-        held-out training clicks; 5e-4 where ``exposure`` is used. With rank="auto" it is the certified distance from
-        the best objective over all ranks, relative to it (None: 0.01).
-    n_threads : int, optional
-        By default as many as the process may keep busy: the smallest of its cores, its CPU affinity, the quota of its
-        control groups, and ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
-    seed : int
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every round with (model, record); the record is the new entry of ``history_``. Returning True
-        stops the fit. An estimator with a lambda here cannot be pickled before it is fitted.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
-    checkpoint : path, optional
-        File that is rewritten after every round. A fit that finds it there, made from the same data and parameters,
-        goes on from it: a fit that was killed loses at most the round under way (or the search of reg="cv").
-    warm_start : bool
-        Begin from the factors of the last fit, if there was one: the ids and the rank must be the same. A checkpoint
-        that is there goes before it.
+    rank : int, "auto" or None, default None
+        Number of taste dimensions, the length of the vectors; never more than users or items. None: 64, or 100 for
+        clicks; for votes, held-out answers may choose less. "auto": grow until a certificate proves that more would not
+        help. The value used is ``rank_``.
+    reg : float, "cv" or None, default None
+        Ridge of all user and item vectors; a larger one shrinks personal lists towards the shared one. "cv": a factor
+        of the data's scale, chosen on held-out answers; for votes together with the ridge of the biases (if ``bias`` is
+        True) and the rank (if it is None). None: "cv" for votes and for up to 30,000 ratings that imply up to a million
+        comparisons; else the fixed factor 1.7, or about 1.3 for clicks. The choice takes as long as up to ten fits, and
+        half a fit from a million votes on. The value used is ``reg_``.
+    loss : {"squared_hinge", "hinge", "logistic"}, default "squared_hinge"
+        Penalty of a comparison whose winner leads by the margin x. It is max(0, 1-x)^2 for "squared_hinge", max(0, 1-x)
+        for "hinge" and log(1+e^-x) for "logistic". Choose "logistic" for scores in log-odds.
+    bias : bool or float, default True
+        Whether items have a bias, the global ranking from which personal lists deviate. A number is the ridge of the
+        biases. True: a factor of the data's scale, 2 or, for votes, 1 or what is chosen with ``reg``. Turn it off to
+        compare with models that have no bias.
+    item_power : float, default 0.5
+        Growth of an item's ridge with the number n of users who compared it, as n to this power. 0: all items have the
+        same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about equally.
+    user_power : float, default 0.0
+        Growth of a user's ridge with the number of items that the user compared, as for ``item_power``.
+    balance : float or None, default None
+        Exponent of the weight N^-balance of each comparison of a user who has N of them. 0: all comparisons count
+        equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and clicks, because n
+        ratings imply about n^2 / 2 pairs, but not as many independent answers.
+    exposure : bool or None, default None
+        Whether to learn also from which items users compared. The prior means of the vectors are then linear in the
+        leading singular vectors of the seen items. It helps where users choose what they rate, and hurts where items
+        are assigned. None: where the singular values show that users choose.
+    ties : {"model", "half"}, default "model"
+        Treatment of ties. "model": a third outcome, by the model of Rao and Kupper, with each user's own reluctance to
+        decide; :meth:`probability` then has three columns. "half": half a vote each way. Scores take ties as half votes
+        in both cases.
+    trust : bool, default False
+        Whether to down-weight users whose answers look random. ``trust_`` is each user's probability of answering
+        deliberately, from a first fit that trusts all users equally. For votes only; a fit takes twice as long.
+    max_iter : int, default 30
+        Largest number of rounds. A round solves for all items, then for all users. A fit that stops here has
+        ``converged_`` False; give more rounds if the objective in ``history_`` still falls.
+    tol : float or None, default None
+        Gap at which the fit stops: the gain that a round can still expect (its Newton decrements), relative to the
+        objective. None: 3e-4, 0.02 for clicks, 5e-4 with ``exposure``. With rank="auto" it is the certified distance
+        from the optimum over all ranks (None: 0.01). Make it smaller to compare objectives, not to predict better.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and
+        ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
+    checkpoint : path or None, default None
+        File that is rewritten after every round. A fit of the same data and parameters that finds it continues from it,
+        so a killed fit loses at most one round, or the search for ``reg``.
+    warm_start : bool, default False
+        Whether to start from the factors of the last fit, whose users, items and rank must be the same. A checkpoint
+        has precedence.
 
     Attributes
     ----------
-    user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorEstimator` and :class:`Estimator`.
+    users_, items_ : array of id
+        Ids of the users and items.
+    user_factors_ : array of shape (n_users, rank)
+        Vectors of the users.
+    item_factors_ : array of shape (n_items, rank)
+        Vectors of the items.
+    item_bias_ : array of shape (n_items,)
+        Worth of each item to all users.
+    rank_ : int
+        Number of taste dimensions used.
     reg_, bias_reg_ : float
-    history_ : list of dict
-        One record per round: round, seconds since the beginning, objective, gap; with rank="auto" (whose rounds are
-        five of Newton's) also ``lower_bound`` and ``rank``.
-    cv_results_ : list of dict
-        All that was tried where ``reg`` was chosen: rank, factor on the scale of reg, bias (the factor on that of the
-        biases' ridge), log_loss and accuracy on held-out comparisons, value (docs/mathematics.md); else empty.
+        Regularisation used, of the vectors and of the biases.
+    context_effects_ : dict of float
+        Position bias and covariate effects in the fit, in units of scores. :meth:`effects` gives log-odds.
     exposure_ : bool
-        Whether ``exposure`` was used.
+        Whether the fit learned from which items users compared.
     trust_ : array of shape (n_users,) or None
-        How much each user was trusted, where ``trust`` asked for it.
-    slope_ : float
-        Of probabilities; see :meth:`probability`.
+        Weight of each user, if ``trust`` asked for it.
+    slope_ : float or None
+        Slope of the probabilities.
+    history_ : list of dict
+        One record for each round: round, seconds, objective, gap. With ``rank="auto"`` also lower_bound and rank.
+    cv_results_ : list of dict
+        One record for each setting tried on held-out answers: rank, factor, bias, log_loss, accuracy, value. Empty if
+        nothing was chosen.
     converged_, interrupted_ : bool
-        Whether the last gap was within ``tol``; whether Ctrl-C ended the fit early.
+        Whether the last gap was within ``tol``; whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    Convex : Solve the same problem without a limit on the rank.
+    Global : Learn one ranking for all users.
+    ClickRanker : Learn from clicks.
+    next_question : Return the most informative pair to ask a user.
+
+    Notes
+    -----
+    The fit minimises over user vectors, item vectors and item biases
+
+    .. math::
+
+        \sum_t w_t L(s_{ij} - s_{ik}) + \tfrac12 \sum_i p_i \|u_i\|^2
+        + \tfrac12 \sum_j \left(q_j \|v_j\|^2 + \beta_j b_j^2\right), \quad s_{ij} = u_i \cdot v_j + b_j,
+
+    where the sum is over all comparisons t of weight w, in which user i prefers item j to item k. It alternates between
+    items and users, and each half is a support vector machine. The ridges are reg times powers of the numbers of items
+    that users compared and of users that compared items: see docs/mathematics.md.
 
     References
     ----------
@@ -141,62 +245,50 @@ class AltSVM(LowRank):
     True
     """
 
-    def __init__(
-        self,
-        rank: int | str | None = None,
-        reg: float | str | None = None,
-        loss: str = "squared_hinge",
-        bias: bool | float = True,
-        item_power: float = 0.5,
-        user_power: float = 0.0,
-        balance: float | None = None,
-        exposure: bool | None = None,
-        ties: str = "model",
-        trust: bool = False,
-        max_iter: int = 30,
-        tol: float | None = None,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-        checkpoint: str | Path | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self._store_params(locals())
+    params: AltSVMParams
+
+    @accepts(AltSVMParams)
+    def __init__(self, params: AltSVMParams) -> None:
+        self.params = params
 
     # -- fitting ------------------------------------------------------------------------------------------------
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        self._check_params()
-        began = time.perf_counter()
-        comparisons = self._read(comparisons)
-        self._check_told_apart(comparisons.source)
-        checkpoint = Checkpoint(self.checkpoint, self, comparisons) if self.checkpoint is not None else None
+    def _fit(self, data: Comparisons) -> Fit:
+        began, last = time.perf_counter(), self._fitted if self.warm_start else None
+        data = self._read(data)
+        self._check_told_apart(data.source)
+        checkpoint = Checkpoint(self.checkpoint, self, data) if self.checkpoint is not None else None
         saved = checkpoint.read() if checkpoint is not None else None
-        comparisons = settled(self, comparisons, saved.features if saved else None)
-        if self.trust:
-            self.trust_ = self._trusted(comparisons)
-        scaled, self.user_rule_ = self._scales(comparisons.source)
-        chosen = self._choice(comparisons) if saved is None else None
-        self.cv_results_: list[dict[str, float]] = saved.cv_results if saved else chosen.results if chosen else []
-        exposed = self._exposure(comparisons.source)
-        rank = self._first_rank(comparisons, saved, chosen)
-        factors = (None, None) if chosen is None else chosen.factors
-        problem = self._problem(comparisons.source, scaled, exposed, rank, *factors)
+        data, gains = settled(self._spec(), data, saved.features if saved else None)
+        spec = replace(self._spec(), trust=self._trusted(data) if self.trust else None)
+        source = data.source
+        scaled, rule = spec.scales(source)
+        chosen = self._choice(spec, data, last) if saved is None else None
+        results = saved.cv_results if saved else chosen.results if chosen else []
+        exposed = spec.exposed(source)
+        factors: tuple[float | None, float | None] = (None, None) if chosen is None else chosen.factors
+        rank = self._first_rank(data, saved, chosen, last)
+        problem = spec.problem(source, scaled, exposed, rank, *factors, known=known_of(data))
         if saved is not None:
             problem.set_reg(saved.reg, saved.bias_reg)
-        self.reg_, self.bias_reg_ = problem.reg, problem.bias_reg
-        self._pose(comparisons.source, problem, exposed)
-        self._set_interest(exposed, comparisons)
-        self._proof = None
+        base = self._model_of(
+            data, Factors.packed(problem.U, problem.V, rank), loss=self.loss, reg=problem.reg,
+            bias_reg=problem.bias_reg, user_rule=rule, trust=spec.trust, cv_results=results,
+            interest=interest_of(exposed, data), posed=Posed.of(source, problem, exposed, known=known_of(data)),
+        )  # fmt: skip
+        tol = AUTO_TOL if self._rank == "auto" and self.tol is None else self._usual_tol(source, exposed)
+        solver = (Growing if self._rank == "auto" else Newton)(problem, self.seed)
+        history: list[dict[str, float]] = [] if saved is None else saved.resume(solver)
+        if saved is None:
+            self._start(problem, data, chosen, last)
+        if isinstance(solver, Newton):
+            solver.tightening.tol = tol
+        assembly = Assembly(base, source.store, exposed, known_of(data), gains, spec.n_threads)
         sure = saved.calibration if saved else chosen.calibration if chosen else None
-        keep = None if checkpoint is None else partial(checkpoint.write, self.cv_results_, sure, kept(self))
-        done = self._run(problem, comparisons, exposed, began, keep, saved, chosen)
-        if done and self.converged_ and sure is not None:
-            self._slope.own = self._reluctance(comparisons, sure)
-            self._slope.found = sure
-        return done
+        keep = None if checkpoint is None else partial(checkpoint.write, results, sure, kept(data, gains), solver)
+        stop, assemble = Stop(tol, self.max_iter), partial(assembly.model, solver)
+        fitted = yield from in_rounds(solver, stop, assemble, history=history, began=began, keep=keep)
+        yield Published(self._sure_of(assembly.last(solver, fitted), data, sure))
 
     def _trusted(self, comparisons: Comparisons) -> FloatArray:
         """How much each user is to be trusted, by a fit that trusts all alike."""
@@ -204,9 +296,9 @@ class AltSVM(LowRank):
             raise InputError("trust goes with votes: of ratings and clicks there is no telling who gave them at random")
         quiet = {"trust": False, "verbose": False, "callback": None, "checkpoint": None, "warm_start": False}
         first = type(self)(**{**self.get_params(), **quiet, "on_interrupt": "raise"}).fit(comparisons)
-        source = plainly(comparisons.source)
-        sway, n_threads = first._sway_of(source), threads(self.n_threads)
-        found = answering(source, first.U_, first.V_, first.rank_, n_threads, sway, coins=True)
+        source, made = plainly(comparisons.source), first.fitted.scorer
+        effects, n_threads = first._effects_of(source), threads(self.n_threads)
+        found = answering(source, made.U, made.V, made.rank, n_threads, effects, coins=True)
         return np.asarray(found.trust, np.float32)
 
     def update(
@@ -216,141 +308,110 @@ class AltSVM(LowRank):
         item_features: Any = None,
         user_features: Any = None,
     ) -> Any:
-        """Take in newer comparisons, which may have users and items of their own; returns the model.
+        """Add newer comparisons to the fitted model, without a full refit.
 
-        It is then one of all the comparisons together (see :meth:`Comparisons.extended`), as a fit to all of them would
-        make it, in a fraction of the time. What was decided stays: the rank, how stiff it is (a ``reg`` or ``bias``
-        that is a rule follows the growing data), whether it learns from exposure, how sure it is. Factors begin where
-        they were, new ones at their prior means, and rounds go on while there is much to gain. After many updates, or
-        much more data, fit again: then all is decided anew.
+        The model is then nearly what a fit to all comparisons would give, in a fraction of the time. The rank, the
+        rules of the regularisation and the calibration stay as they were. Fit again after many updates, or after much
+        new data. An error leaves the model as it was; Ctrl-C keeps the rounds made so far.
 
         Parameters
         ----------
         comparisons : Comparisons
-            Of the same kind as the earlier ones. Ratings or clicks too few to compare anything alone are made with
+            Newer comparisons of the same kind. They may have new users and items. Read a few new ratings or clicks with
             ``allow_empty=True``.
         old : Comparisons, optional
-            What the model was fitted to; for one that was read from a file which has it not.
-        item_features, user_features : tables, optional
-            What is known of new items and people, for models that were fitted with such; also of known ones, if that
-            has changed.
+            The comparisons of the fit, for a model loaded from a file without them.
+        item_features : pandas, polars or pyarrow table, Table, or dict of columns, optional
+            Features of new items, or changed features, for models that were fitted with them.
+        user_features : pandas, polars or pyarrow table, Table, or dict of columns, optional
+            The same for users.
 
-        A refused or failing update leaves the model as it was. One that Ctrl-C ends keeps the rounds it has made.
+        Returns
+        -------
+        AltSVM
+            The model itself.
+
+        Raises
+        ------
+        InputError
+            If the newer comparisons are of another kind, or the earlier ones are missing.
+
+        See Also
+        --------
+        AltSVM.fold_in : Add one new user without changing the model.
+        AltSVM.add_items : Add new items without changing anything else.
+        Comparisons.extended : Join newer comparisons to earlier ones.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = {"user": ["ann", "bob", "cat"], "winner": ["A", "A", "B"], "loser": ["B", "C", "C"]}
+        >>> model = rather.AltSVM(rank=1).fit(rather.Comparisons.from_frame(votes))
+        >>> new = rather.Comparisons.from_frame({"user": ["dan"], "winner": ["D"], "loser": ["A"]})
+        >>> model.update(new).users_.tolist()
+        ['ann', 'bob', 'cat', 'dan']
         """
-        return self._built_apart("update", lambda work: updated(work, comparisons, old, item_features, user_features))
+        return self._run("update", updated(copy(self), comparisons, old, item_features, user_features))
 
     def _settled(self) -> dict[str, Any]:
         alone = {"checkpoint": None, "warm_start": False}
         return {**super()._settled(), **alone, "rank": min(max(self.rank_, 1), MOST_RANK)}
 
-    def _choice(self, comparisons: Comparisons) -> Choice | None:
+    def _choice(self, spec: Spec, comparisons: Comparisons, last: FittedModel | None = None) -> Choice | None:
         """What held-out answers choose, where ``reg`` asks for it or leaves it to the source."""
         most = comparisons.source.rank if self._rank in (None, "auto") else int(self._rank)
-        if self._rank is None and self._goes_on():
-            most = int(self._last.rank_)
-        return choose_if_asked(self, comparisons, most, fixed_rank=self._rank is not None or self._goes_on())
+        if self._rank is None and last is not None:
+            most = _rank_of(last)
+        fixed = self._rank is not None or last is not None
+        return choose_if_asked(spec, comparisons, most, fixed_rank=fixed, ties=self._models_ties(comparisons.source))
 
-    def _goes_on(self) -> bool:
-        """Whether this fit begins where the last one ended."""
-        return bool(self.warm_start and self._last._is_fitted())
-
-    def _first_rank(self, comparisons: Comparisons, saved: Saved | None, chosen: Choice | None) -> int:
+    def _first_rank(
+        self, comparisons: Comparisons, saved: Saved | None, chosen: Choice | None, last: FittedModel | None
+    ) -> int:
         """The rank to begin with; one that was chosen or grows goes on from where the last fit had got to."""
         if self._rank not in (None, "auto"):
             return int(self._rank)
         if saved is not None:
             return saved.rank
-        if self._goes_on():
-            return int(self._last.rank_)
+        if last is not None:
+            return _rank_of(last)
         most = FIRST_RANK if self._rank == "auto" else comparisons.source.rank if chosen is None else chosen.rank
         return min(most, comparisons.n_users, comparisons.n_items)
 
-    def _run(
-        self,
-        problem: Problem,
-        comparisons: Comparisons,
-        exposed: Exposure | None,
-        began: float,
-        keep: Callable[..., None] | None,
-        saved: Saved | None,
-        chosen: Choice | None,
-    ) -> bool:
-        solver = (Growing if self._rank == "auto" else Newton)(problem, self.seed)
-        history: list[dict[str, float]] = []
-        if saved is not None:
-            history = saved.resume(solver)
-        elif not (self.warm_start and self._warm_start(problem, comparisons)):
-            if chosen is not None and chosen.rank == problem.rank:
-                start.from_items(problem, chosen.V, self.seed)
-            else:
-                start.spectral(problem, self.seed)
-        self.loss_ = self.loss
-        self._set_data(comparisons)
-        tol = AUTO_TOL if self._rank == "auto" and self.tol is None else self._usual_tol(comparisons.source, exposed)
-        if isinstance(solver, Newton):
-            solver.tightening.tol = tol
-        self._take(solver, exposed)
-
-        def one_round() -> dict[str, float]:
-            record = solver.round()
-            self._take(solver, exposed)
-            return record
-
-        def finish() -> None:
-            if isinstance(solver, Growing):
-                solver.trim()
-            self._take(solver, exposed, last=True)
-
-        keep = keep and partial(keep, solver)
-        return run_rounds(self, one_round, began, tol=tol, history=history, keep=keep, finish=finish)
+    def _start(
+        self, problem: Problem, comparisons: Comparisons, chosen: Choice | None, last: FittedModel | None
+    ) -> None:
+        """Begin where the last fit ended, or at the items that a choice left, or at the leading singular vectors."""
+        if last is not None:
+            _warm_start(problem, comparisons, last)
+            start.grow(problem, self.seed)  # columns that a stiffer fit had left at zero
+        elif chosen is not None and chosen.rank == problem.rank:
+            start.from_items(problem, chosen.V, self.seed)
+        else:
+            start.spectral(problem, self.seed)
 
     def _usual_tol(self, source: Source, exposed: Exposure | None) -> float:
         usual = source.tol if exposed is None else EXPOSED_TOL
         return usual if self.tol is None else float(self.tol)
 
-    def _take(self, solver: Newton | Growing, exposed: Exposure | None, last: bool = False) -> None:
-        """The factors that a solver has come to (of one that grows, the best so far), and what is known about them."""
-        store = solver.problem.store
-        if isinstance(solver, Growing):
-            self._set_factors(*solver.factors)
-            self._set_prior(exposed, solver.coefficients, store, last)
-            self._proof = solver.proof if solver.rounds_done else None
-            self._solved_with(0.0, solver.g)
-        else:
-            self._solved_with(solver.problem.delta, solver.problem.g)
-            problem = solver.problem
-            self._set_factors(problem.U, problem.V, problem.rank)
-            self._set_prior(exposed, coefficients(problem, problem.U, problem.V), store, last)
-        self._set_sway()
 
-    def _warm_start(self, problem: Problem, comparisons: Comparisons) -> bool:
-        """Take over the factors of the last fit; False if there was none."""
-        last = self._last
-        if not last._is_fitted():
-            return False
-        same = (
-            np.array_equal(last.users_, comparisons.users)
-            and np.array_equal(last.items_, comparisons.items)
-            and last.rank_ == problem.rank
-        )
-        if not same:
-            raise InputError("warm_start needs the same users, items and rank as the last fit; fit a new model instead")
-        problem.U[:, : problem.rank] = last.user_factors_
-        problem.V[:] = last.V_
-        if not problem.bias:
-            problem.V[:, problem.rank] = 0
-        start.grow(problem, self.seed)  # columns that a stiffer fit had left at zero
-        return True
+def _rank_of(fitted: FittedModel) -> int:
+    assert isinstance(fitted.scorer, Factors)
+    return fitted.scorer.rank
 
-    def _check_params(self) -> None:
-        if self._rank not in (None, "auto"):
-            if isinstance(self._rank, str):
-                raise InputError(f"rank is {self._rank!r}; it must be a whole number, 'auto' or None")
-            check_rank(self._rank)
-        self._check_problem()
-        if not isinstance(self.trust, bool):
-            raise InputError(f"trust is {self.trust!r}; it must be True or False")
-        if isinstance(self.reg, str) and self.reg != "cv":
-            raise InputError(f"reg is {self.reg!r}; it must be a number above 0, None (a rule) or 'cv'")
-        reg = None if isinstance(self.reg, str) else self.reg
-        check_fit_params(self, reg)
+
+def _warm_start(problem: Problem, comparisons: Comparisons, last: FittedModel) -> None:
+    """Take over the factors of the last fit."""
+    factors = last.scorer
+    assert isinstance(factors, Factors)
+    same = (
+        np.array_equal(last.users.ids, comparisons.users)
+        and np.array_equal(last.items.ids, comparisons.items)
+        and factors.rank == problem.rank
+    )
+    if not same:
+        raise InputError("warm_start needs the same users, items and rank as the last fit; fit a new model instead")
+    problem.U[:, : problem.rank] = factors.user_factors
+    problem.V[:] = factors.V
+    if not problem.bias:
+        problem.V[:, problem.rank] = 0

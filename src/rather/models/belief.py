@@ -11,6 +11,7 @@ from scipy.special import ndtri
 from ..logistic import sigmoid
 from ..solving.variational import MOST_ROUNDS, Normal, averaged, nothing_said
 from .crowd import Asked, Crowd, root
+from .scorers import Factors
 
 LEAST = 1e-3  # of what stays uncertain when an answer is taken out again
 
@@ -30,13 +31,13 @@ class Items:
     sway: float
 
     @classmethod
-    def of(cls, model: Any, crowd: Crowd, beside: bool, newcomer: bool) -> Items:
+    def of(cls, factors: Factors, crowd: Crowd, beside: bool, newcomer: bool) -> Items:
         """``beside``: where something is expected of people (see ``Crowd``); ``newcomer``: to whom items were not
         fitted."""
-        s, rank = crowd.sureness[newcomer], model.rank_
-        V = s.taste * model.V_[:, :rank].astype(np.float64)
+        s = crowd.sureness[newcomer]
+        V = s.taste * factors.item_factors.astype(np.float64)
         mean, covariance = (crowd.beside_mean, crowd.beside) if beside else (crowd.mean, crowd.covariance)
-        offset = s.bias * model.V_[:, rank].astype(np.float64) + V @ mean
+        offset = s.bias * factors.item_bias.astype(np.float64) + V @ mean
         return cls(V @ root(covariance), offset, crowd.noise(newcomer), V, s.bias)
 
 

@@ -15,21 +15,12 @@ from ..data.whole_files import destination
 from ..errors import FileError
 from .calibration import Calibration
 from .estimator import Estimator
-from .factors import LARGEST
 from .files import LARGEST_RIDGE, is_records
+from .parameters import of_stages
+from .scorers import LARGEST
 from .tensors import read_tensors, write_tensors
 
 FORMAT = "rather-checkpoint-7"
-FREE = {
-    "max_iter",
-    "tol",
-    "n_threads",
-    "verbose",
-    "callback",
-    "on_interrupt",
-    "checkpoint",
-    "warm_start",
-}  # may differ on resuming
 
 
 @dataclass(frozen=True)
@@ -71,8 +62,8 @@ class Checkpoint:
 
     def __init__(self, path: str | Path, model: Estimator, comparisons: Comparisons) -> None:
         self.path = destination(path)
-        kept = {k: v for k, v in model.get_params().items() if k not in FREE}
-        self._params = json.dumps({name: _plain(value) for name, value in kept.items()}, sort_keys=True)
+        kept = of_stages(type(model.params), "objective", "method")  # the others may differ on resuming
+        self._params = json.dumps({name: _plain(getattr(model.params, name)) for name in kept}, sort_keys=True)
         self._data = fingerprint(comparisons)
 
     def write(

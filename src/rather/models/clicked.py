@@ -1,8 +1,10 @@
-"""Models that newcomers join by what they clicked: their clicks in whatever form, and the model with them for users."""
+"""Click models, to which new users are added from their clicks: reading the clicks, and the model of these users."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,72 +20,139 @@ from .answers import NOBODY, column_of, is_answer, is_table, of_people
 from .estimator import Estimator
 from .exclusions import Rows
 from .newcomer import Newcomer
-from .state import of_one_moment
+from .scorers import Scorer, in_blocks
 
 
-class ClickModel(Estimator):
-    """An estimator to which a newcomer's clicks are enough."""
-
-    UNKNOWN_USER = "use fold_in(...) to add a person from their clicks"
+class ClickScorer(Scorer):
+    """Scores that follow from what each user clicked, ``seen``: a row of every item's at a time."""
 
     whole_rows = True
+    seen: Rows
+    n_items: int
 
-    def _rows(self, u: Codes) -> FloatArray:
-        """What some users' clicks say of every item."""
+    def rows(self, u: Codes, n_threads: int) -> FloatArray:
+        """Return what some users' clicks say of every item; a row does not depend on what others are asked for."""
         raise NotImplementedError
 
-    def score_codes(self, u: Codes, j: Codes) -> FloatArray:
+    def of_newcomers(self, seen: Rows, said: Comparisons) -> ClickScorer:
+        """Return the scores of other users, who clicked other items; they said so, and maybe more."""
+        made = copy(self)
+        made.seen = seen
+        return made
+
+    def scores(self, u: Codes, j: Codes, n_threads: int) -> FloatArray:
         out = np.empty(len(u), np.float32)
         who, at = np.unique(u, return_inverse=True)
         at = at.reshape(-1)
         order = np.argsort(at, kind="stable")
         start = row_starts(at[order].astype(np.int32), len(who))
-        for some, rows in self._in_blocks(who.astype(np.int32)):
+        for some, rows in in_blocks(who.astype(np.int32), self.n_items):
             mine = order[start[some.start] : start[some.stop]]
-            out[mine] = self._rows(rows)[at[mine] - some.start, j[mine]]
+            out[mine] = self.rows(rows, n_threads)[at[mine] - some.start, j[mine]]
         return out
 
-    def _score_block(self, u: Codes, items: Codes) -> FloatArray:
-        return self._rows(u)[:, items]
+    def block(self, u: Codes, items: Codes, n_threads: int) -> FloatArray:
+        return self.rows(u, n_threads)[:, items]
 
-    @of_one_moment
+
+class ClickModel(Estimator):
+    """Score items from a user's clicks alone, so that new users need no refit."""
+
+    UNKNOWN_USER = "use fold_in(...) to add a person from their clicks"
+
     def fold_in(self, answers: Any, features: Any = None, asked: bool = False) -> Newcomer:
-        """A newcomer from a list of the items they clicked, without fitting again.
+        """Add a new user from their clicks, without a refit.
 
-        Pairs (winner, loser) are taken as well, of which the winners count as clicked, and a tie says nothing; and
-        tables of item, or of winner and loser, and :class:`Comparisons` of one user. Nothing at all gives everybody's
-        ranking. Whether the newcomer was ``asked`` makes no difference.
+        The model itself does not change. Use :meth:`fold_in_many` for several users.
+
+        Parameters
+        ----------
+        answers : list of id, list of pair, table or Comparisons
+            The items the user clicked. From pairs (winner, loser), the winners count as clicked. A table has a column
+            item, or the columns winner and loser. An empty list gives the ranking shared by all users.
+        features : None
+            Accepted for compatibility with :class:`AltSVM`; features are refused.
+        asked : bool, default False
+            Accepted for compatibility with :class:`AltSVM`; it makes no difference here.
+
+        Returns
+        -------
+        Newcomer
+            The new user, with scores, rankings and recommendations.
+
+        Raises
+        ------
+        InputError
+            If an item is not in the model, or the answers are those of several users.
+
+        See Also
+        --------
+        ClickRanker.fold_in_many : Add several new users at once.
+
+        Examples
+        --------
+        >>> import rather
+        >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+        >>> model = rather.ClickRanker(rank=2).fit(rather.Comparisons.from_clicks(clicks))
+        >>> model.fold_in(["beer"]).recommend(k=1, exclude="seen")["item"].tolist()
+        ['cola']
         """
-        self._require_fit()
-        said = _of_one(answers, self.names_)
+        now = copy(self)
+        said = _of_one(answers, now.fitted.names)
         if said.n_users != 1:
             raise InputError(
                 f"these are of {said.n_users:,} users; fold_in takes one person's clicks, fold_in_many takes several's"
             )
-        return Newcomer(self.fold_in_many(said, features))
+        return Newcomer(now.fold_in_many(said, features))
 
-    @of_one_moment
     def fold_in_many(self, answers: Any, features: Any = None) -> Any:
-        """Many newcomers at once: a model of these people alone, over the same items, without fitting again.
+        """Add several new users from their clicks, without a refit.
 
-        Takes a table of user and item, a row for each click, or of user, winner and loser, or comparisons.
+        Parameters
+        ----------
+        answers : table or Comparisons
+            A table with columns user and item, a row for each click, or with columns user, winner and loser.
+        features : None
+            Accepted for compatibility with :class:`AltSVM`; features are refused.
+
+        Returns
+        -------
+        Estimator
+            A model of the same class and items, whose users are the new users. It can be asked and saved like any
+            model.
+
+        Raises
+        ------
+        InputError
+            If an item is not in the model.
+
+        See Also
+        --------
+        ClickRanker.fold_in : Add one new user.
+
+        Examples
+        --------
+        >>> import rather
+        >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+        >>> model = rather.ClickRanker(rank=2).fit(rather.Comparisons.from_clicks(clicks))
+        >>> new = model.fold_in_many({"user": ["dan", "eve"], "item": ["beer", "tea"]})
+        >>> new.recommend(["dan", "eve"], k=1, exclude="seen")["item"].tolist()
+        ['cola', 'milk']
         """
-        self._require_fit()
+        return copy(self)._folded_in_many(answers, features)
+
+    def _folded_in_many(self, answers: Any, features: Any) -> Any:
+        fitted = self.fitted
         if features is not None:
             self._check_features("features are")
-        said = _of_many(answers, self.names_)
-        state = {
-            "user_vocabulary_": said.user_vocabulary, "seen_": self._clicked(said), "_are_newcomers": True,
-            "frame_kind_": said.frame_kind, "names_": {**self.names_, **said.names}, **self._with_newcomers(said),
-        }  # fmt: skip
-        now = {name: value for name, value in self.__dict__.items() if name != "_moment"}
-        made = object.__new__(type(self))
-        made.__dict__ = {**now, **state, "_state_names": now.get("_state_names", frozenset()) | frozenset(state)}
-        return made
-
-    def _with_newcomers(self, said: Comparisons) -> dict[str, Any]:
-        """What else of a model's state is about its users."""
-        return {}
+        said = _of_many(answers, fitted.names)
+        seen, scorer = self._clicked(said), fitted.scorer
+        assert isinstance(scorer, ClickScorer)
+        joined = replace(
+            fitted, users=said.user_vocabulary, seen=seen, frame_kind=said.frame_kind,
+            names={**fitted.names, **said.names}, parent=fitted, scorer=scorer.of_newcomers(seen, said),
+        )  # fmt: skip
+        return self._with(joined)
 
     def _clicked(self, said: Comparisons) -> Rows:
         """What people clicked, or preferred to something, as rows of codes of the model's items, each once."""
@@ -93,7 +162,7 @@ class ClickModel(Estimator):
             pairs = said.pairs()
             decided = ~is_tied(pairs)
             user, item = pairs.user[decided], pairs.winner[decided]
-        n = len(self.items_)
+        n = len(self.fitted.items)
         codes = self._item_codes(said.items[item]) if len(item) else np.empty(0, np.int32)
         both = np.unique(user.astype(np.int64) * n + codes)
         return row_starts(both // n, said.n_users), (both % n).astype(np.int32)
@@ -103,8 +172,7 @@ def require_clicks(comparisons: Comparisons, who: str) -> Clicks:
     """What comparisons stand for; those that do not stand for clicks are refused."""
     if comparisons.clicks is None:
         raise InputError(
-            f"{who} needs clicks behind the comparisons, and these have none; make them with "
-            "Comparisons.from_clicks, or fit AltSVM, BPR or SGD, which take any comparisons"
+            f"{who} needs clicks behind the comparisons, and these have none", remedy="clicks or another model"
         )
     return comparisons.clicks
 

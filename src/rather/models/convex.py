@@ -5,88 +5,204 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..data.comparisons import Comparisons
 from ..data.source import Source
-from ..errors import InputError, number
+from ..errors import Domain, InputError
 from ..solving import start
-from ..solving.exposure import Exposure
 from ..solving.growth import FIRST_RANK, Proximal
+from ..solving.rounds import Stop
+from .assemble import Assembly, interest_of
+from .features import known_of
+from .fitted import Fit, Published, in_rounds
 from .lowrank import LowRank
-from .parameters import check_fit_params
-from .rounds import run_rounds
+from .parameters import (
+    BALANCE,
+    BIAS,
+    CALLBACK,
+    EXPOSURE,
+    GAP,
+    ITEM_POWER,
+    LOSS,
+    N_THREADS,
+    ON_INTERRUPT,
+    RIDGE_OR_RULE,
+    SEED,
+    TIES,
+    USER_POWER,
+    VERBOSE,
+    WHOLE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+)
+from .posed import Posed
+from .scorers import Factors
 from .strengths import settled
 from .tuning import RANK, Choice, choose
 
 SLACK = 0.9  # a norm below this share of the radius does not touch the constraint
 FEW_ROUNDS, STUCK = 8, 0.9  # a gap that keeps this share over the last quarter of the rounds falls no more
 
+LAM = Parameter(
+    Domain(float, above=0, at_most=1e30, none=True),
+    "Bound on the nuclear norm, for the constrained program. For scores of rank r and mean square a, lam = r a is "
+    "enough; less often predicts better. For ratings with a hinge loss, try 0.01 to 1. A bound that is too large to "
+    "bind leaves the fit without convergence.",
+)
+CONVEX_REG = Parameter(
+    RIDGE_OR_RULE,
+    "Penalty of the nuclear norm, for the regularised program. None, without ``lam``: as for AltSVM, chosen on "
+    "held-out answers for votes and few ratings. The value used is ``reg_``.",
+)
+PROOFS = Parameter(
+    WHOLE,
+    "Largest number of rounds. A round lets the factors grow and makes five Newton steps on both.",
+    "run",
+)
+PROVEN_TOL = Parameter(
+    GAP,
+    "Proven gap at which the fit stops: the distance from the optimum, relative to the objective. Single precision "
+    "limits it to 1e-5 or 1e-4. A fit that ends above it warns, and gives the reason and a remedy.",
+    "run",
+)
+
+
+@dataclass(frozen=True)
+class ConvexParams(Params):
+    """The parameters of :class:`Convex`."""
+
+    lam: float | None = LAM(None)
+    reg: float | None = CONVEX_REG(None)
+    loss: str = LOSS("squared_hinge")
+    bias: bool | float = BIAS(True)
+    item_power: float = ITEM_POWER(0.5)
+    user_power: float = USER_POWER(0.0)
+    balance: float | None = BALANCE(None)
+    exposure: bool | None = EXPOSURE(None)
+    ties: str = TIES("model")
+    max_iter: int = PROOFS(100)
+    tol: float = PROVEN_TOL(1e-3)
+    n_threads: int | None = N_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
+
+    def check(self) -> None:
+        if self.lam is not None and self.reg is not None:
+            raise InputError("lam poses the constrained program and reg the regularised one; give one of them", "lam")
+        super().check()
+
 
 class Convex(LowRank):
-    """Personal rankings from comparisons, by a convex program: no rank to choose, no local optima.
+    r"""Learn personal rankings by a convex program, solved to a proven gap.
 
-    With ``lam``, the paper's constrained program over all score matrices X (users x items) and item biases b,
+    There is no rank to choose and no local optimum: the fit reports how far its objective can be from the best possible
+    one. By default the problem is that of :class:`AltSVM` without a limit on the rank. With ``lam`` it is the
+    constrained program of Park et al. (2015).
 
-        min  sum_t w_t L(s_ij - s_ik) + 1/2 sum_j beta_j b_j^2      s.t. |X|_* <= sqrt(lam n_users n_items)
-
-    and without it the regularised one,
-
-        min  sum_t w_t L(s_ij - s_ik) + reg |X|_* + 1/2 sum_j beta_j b_j^2,          s_ij = X_ij + b_j
-
-    over all comparisons t = "user i would rather have j than k" of weight w_t. |X|_* is the nuclear norm, the sum of
-    the singular values of X, with the rows and columns scaled by the square roots of the shapes of the ridges of
-    :class:`AltSVM`. So the second program is AltSVM's, freed of its limit on the rank; with the logistic loss it is
-    the penalised likelihood of the Bradley-Terry-Luce model. ``Convex.plain(lam=...)`` is the paper's to the letter.
-
-    X is kept as the product of two thin factors. Rounds of Newton steps on them alternate with a few singular vectors
-    of the sparse gradient, which prove how far the objective is from the optimum and say in which directions the
-    factors must grow (docs/mathematics.md).
+    Use :class:`AltSVM` for speed.
 
     Parameters
     ----------
-    lam : float, optional
-        The constrained program. For a matrix of rank r whose entries have the mean square a, lam = r a is enough;
-        what predicts best is less. Scores of comparisons from ratings come out small with the hinge losses: try 0.01 to
-        1. Where lam is so large that the constraint does not bind, there is little to prove and no convergence.
-    reg : float, optional
-        The regularised program. Neither: as ``AltSVM`` has it, for votes and few ratings chosen on held-out answers.
-    loss : {"squared_hinge", "hinge", "logistic"}
-        max(0, 1 - x)^2, max(0, 1 - x) or log(1 + e^-x).
-    bias, item_power, user_power, balance, exposure, ties
-        As in :class:`AltSVM`.
-    max_iter : int
-        Rounds (each a growth of the factors and five Newton steps on both) at most.
-    tol : float
-        Stop once the objective is proven to be at most this share above the optimum. Single precision limits it to
-        1e-5 or 1e-4. The hinge, which is smoothed to descend on, may need more rounds than ``max_iter``. A fit that
-        ends above ``tol`` warns, and gives the reason and a remedy.
-    n_threads : int, optional
-        All cores by default; the result is the same with any number.
-    seed : int
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every round with (model, record); returning True stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
+    lam : float or None, default None
+        Bound on the nuclear norm, for the constrained program. For scores of rank r and mean square a, lam = r a is
+        enough; less often predicts better. For ratings with a hinge loss, try 0.01 to 1. A bound that is too large to
+        bind leaves the fit without convergence.
+    reg : float or None, default None
+        Penalty of the nuclear norm, for the regularised program. None, without ``lam``: as for AltSVM, chosen on
+        held-out answers for votes and few ratings. The value used is ``reg_``.
+    loss : {"squared_hinge", "hinge", "logistic"}, default "squared_hinge"
+        Penalty of a comparison whose winner leads by the margin x. It is max(0, 1-x)^2 for "squared_hinge", max(0, 1-x)
+        for "hinge" and log(1+e^-x) for "logistic". Choose "logistic" for scores in log-odds.
+    bias : bool or float, default True
+        Whether items have a bias, the global ranking from which personal lists deviate. A number is the ridge of the
+        biases. True: a factor of the data's scale, 2 or, for votes, 1 or what is chosen with ``reg``. Turn it off to
+        compare with models that have no bias.
+    item_power : float, default 0.5
+        Growth of an item's ridge with the number n of users who compared it, as n to this power. 0: all items have the
+        same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about equally.
+    user_power : float, default 0.0
+        Growth of a user's ridge with the number of items that the user compared, as for ``item_power``.
+    balance : float or None, default None
+        Exponent of the weight N^-balance of each comparison of a user who has N of them. 0: all comparisons count
+        equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and clicks, because n
+        ratings imply about n^2 / 2 pairs, but not as many independent answers.
+    exposure : bool or None, default None
+        Whether to learn also from which items users compared. The prior means of the vectors are then linear in the
+        leading singular vectors of the seen items. It helps where users choose what they rate, and hurts where items
+        are assigned. None: where the singular values show that users choose.
+    ties : {"model", "half"}, default "model"
+        Treatment of ties. "model": a third outcome, by the model of Rao and Kupper, with each user's own reluctance to
+        decide; :meth:`probability` then has three columns. "half": half a vote each way. Scores take ties as half votes
+        in both cases.
+    max_iter : int, default 100
+        Largest number of rounds. A round lets the factors grow and makes five Newton steps on both.
+    tol : float, default 0.001
+        Proven gap at which the fit stops: the distance from the optimum, relative to the objective. Single precision
+        limits it to 1e-5 or 1e-4. A fit that ends above it warns, and gives the reason and a remedy.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and
+        ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
 
     Attributes
     ----------
-    user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorEstimator`. The factors have ``rank_`` columns; columns that hold next to nothing are dropped
-        between rounds.
+    users_, items_ : array of id
+        Ids of the users and items.
+    user_factors_ : array of shape (n_users, rank)
+        Vectors of the users.
+    item_factors_ : array of shape (n_items, rank)
+        Vectors of the items.
+    item_bias_ : array of shape (n_items,)
+        Worth of each item to all users.
+    rank_ : int
+        Number of taste dimensions of the solution.
     reg_, bias_reg_ : float
-        With ``lam``, ``reg_`` is the multiplier of the constraint: with it the regularised program has the same
-        optimum.
+        Regularisation used. With ``lam``, ``reg_`` is the multiplier of the constraint.
     cv_results_ : list of dict
-        What was tried where ``reg`` was chosen, as in :class:`AltSVM`.
+        One record for each setting tried on held-out answers, as in :class:`AltSVM`.
     history_ : list of dict
-        One record per round: round, seconds since the beginning, objective, lower_bound, gap and rank. The gap is
-        certified: (objective - lower_bound) / objective.
+        One record for each round: round, seconds, objective, lower_bound, gap, rank. The gap is certified.
     converged_, interrupted_ : bool
-        Whether the last gap was within ``tol``; whether Ctrl-C ended the fit early.
+        Whether the last gap was within ``tol``; whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    AltSVM : Solve the problem at a fixed rank, faster.
+    Certificate : Hold the proof of how good a fit is.
+
+    Notes
+    -----
+    With ``lam`` the program, over score matrices X and item biases b, is
+
+    .. math::
+
+        \min \sum_t w_t L(s_{ij} - s_{ik}) + \tfrac12 \sum_j \beta_j b_j^2
+        \quad \text{subject to} \quad \|X\|_* \le \sqrt{\text{lam}\; n_\text{users}\, n_\text{items}},
+
+    and without it
+
+    .. math:: \min \sum_t w_t L(s_{ij} - s_{ik}) + \text{reg}\, \|X\|_* + \tfrac12 \sum_j \beta_j b_j^2,
+
+    with scores :math:`s_{ij} = X_{ij} + b_j`. The nuclear norm is that of X with rows and columns scaled by the shapes
+    of AltSVM's ridges. With the logistic loss, the second program is the penalised likelihood of the Bradley-Terry-Luce
+    model. X is stored as the product of two thin factors. Newton steps on them alternate with singular vectors of the
+    gradient, which give the lower bound and new directions (docs/mathematics.md).
 
     References
     ----------
@@ -104,30 +220,38 @@ class Convex(LowRank):
     True
     """
 
-    def __init__(
-        self,
-        lam: float | None = None,
-        reg: float | None = None,
-        loss: str = "squared_hinge",
-        bias: bool | float = True,
-        item_power: float = 0.5,
-        user_power: float = 0.0,
-        balance: float | None = None,
-        exposure: bool | None = None,
-        ties: str = "model",
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-    ) -> None:
-        self._store_params(locals())
+    params: ConvexParams
+
+    @accepts(ConvexParams)
+    def __init__(self, params: ConvexParams) -> None:
+        self.params = params
 
     @classmethod
     def plain(cls, lam: float, **params: Any) -> Convex:
-        """The paper's program to the letter: no bias, the plain nuclear norm, all comparisons alike."""
+        """Return the paper's program: no bias, plain nuclear norm, equal weights.
+
+        Parameters
+        ----------
+        lam : float
+            Bound on the nuclear norm, as in the constructor.
+        **params
+            Other parameters of the constructor.
+
+        Returns
+        -------
+        Convex
+            An estimator that is not fitted.
+
+        See Also
+        --------
+        PaperAltSVM : The algorithm that the paper published.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.Convex.plain(lam=0.1).get_params()["bias"]
+        False
+        """
         published: dict[str, Any] = {
             "bias": False,
             "item_power": 0.0,
@@ -144,18 +268,20 @@ class Convex(LowRank):
         twin._warns = False
         return twin
 
-    def _built_apart(self, what: str, build: Callable[[Any], bool]) -> Any:
-        super()._built_apart(what, build)
-        ended = self.converged_ or self.interrupted_ or len(self.history_) < self.max_iter  # or by a callback
-        if self._warns and not ended:
-            warnings.warn(self._why_short_of_tol(), stacklevel=3)
+    def _run(self, what: str, steps: Fit) -> Any:
+        super()._run(what, steps)
+        now = copy(self)
+        ended = now.converged_ or now.interrupted_ or len(now.history_) < now.max_iter  # or by a callback
+        if now._warns and not ended:
+            warnings.warn(now._why_short_of_tol(), stacklevel=3)
         return self
 
     def _why_short_of_tol(self) -> str:
         """Return why the last gap is above tol, and a remedy."""
         gaps = [record["gap"] for record in self.history_]
         rounds, gap, before = len(gaps), gaps[-1], gaps[-1 - len(gaps) // 4]
-        if self._proof is not None and self.lam is not None and self._proof.nuclear_norm < SLACK * self._radius():
+        proof = self.fitted.proof
+        if proof is not None and self.lam is not None and proof.nuclear_norm < SLACK * self._radius():
             why = f"lam={self.lam:g} is so large that the constraint does not bind; give a smaller lam"
         elif rounds >= FEW_ROUNDS and gap > STUCK * before:
             limit = "the smoothing of the hinge" if self.loss == "hinge" else "single precision"
@@ -168,66 +294,41 @@ class Convex(LowRank):
         """Return the largest nuclear norm that lam allows."""
         return math.sqrt(self.lam * self.user_factors_.shape[0] * self.item_factors_.shape[0]) if self.lam else math.inf
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        self._check_params()
+    def _fit(self, data: Comparisons) -> Fit:
         began = time.perf_counter()
-        comparisons = self._read(comparisons)
-        self._check_told_apart(comparisons.source)
-        comparisons = settled(self, comparisons)
-        n, m = comparisons.n_users, comparisons.n_items
+        data = self._read(data)
+        self._check_told_apart(data.source)
+        spec = self._spec()
+        data, gains = settled(spec, data)
+        source, n, m = data.source, data.n_users, data.n_items
         radius = None if self.lam is None else math.sqrt(self.lam * n * m)
-        scaled, self.user_rule_ = self._scales(comparisons.source)
-        exposed = self._exposure(comparisons.source)
+        scaled, rule = spec.scales(source)
+        exposed = spec.exposed(source)
         chosen: Choice | None = None
-        if self.reg is None and self.lam is None and comparisons.source.chooses:
-            chosen = choose(self, comparisons, RANK, fixed_rank=True)
-        factors = (None if self.lam is None else Source.reg_factor, None) if chosen is None else chosen.factors
-        self.cv_results_ = [] if chosen is None else chosen.results
-        problem = self._problem(comparisons.source, scaled, exposed, min(FIRST_RANK, n, m), *factors)
+        if self.reg is None and self.lam is None and source.chooses:
+            chosen = choose(spec, data, RANK, fixed_rank=True, ties=self._models_ties(source))
+        factors: tuple[float | None, float | None] = (None if self.lam is None else Source.reg_factor, None)
+        if chosen is not None:
+            factors = chosen.factors
+        problem = spec.problem(source, scaled, exposed, min(FIRST_RANK, n, m), *factors, known=known_of(data))
         start.spectral(problem, self.seed)
         solver = Proximal(problem, self.seed, radius, self.tol)
-        self.loss_ = self.loss
-        self._set_data(comparisons)
-        self._set_interest(exposed, comparisons)
+        base = self._model_of(
+            data, Factors.packed(problem.U, problem.V, problem.rank), loss=self.loss, user_rule=rule,
+            cv_results=[] if chosen is None else chosen.results, interest=interest_of(exposed, data),
+            posed=Posed.of(source, problem, exposed, radius, known_of(data)),
+        )  # fmt: skip
 
-        def pose() -> None:
-            self._pose(comparisons.source, solver.problem, exposed, radius)
-            self._solved_with(0.0, solver.g)
-            self._set_sway()
+        def assembly() -> Assembly:
+            posed = Posed.of(source, solver.problem, exposed, radius, known_of(data))  # whose reg moves
+            at = replace(base, reg=solver.proof.limit, bias_reg=solver.problem.bias_reg, posed=posed)
+            return Assembly(at, source.store, exposed, known_of(data), gains, spec.n_threads)
 
-        def one_round() -> dict[str, float]:
-            record = solver.round()
-            self._take(solver, exposed)
-            pose()
-            return record
-
-        def trim() -> None:
-            solver.trim()
-            self._take(solver, exposed, last=True)
-
-        self._take(solver, exposed)
-        pose()
-        done = run_rounds(self, one_round, began, tol=self.tol, finish=trim)
-        if done and self.converged_ and chosen is not None:
-            self._slope.own = self._reluctance(comparisons, chosen.calibration)
-            self._slope.found = chosen.calibration
-        return done
-
-    def _take(self, solver: Proximal, exposed: Exposure | None, last: bool = False) -> None:
-        """The factors as they are now, and what is known about them."""
-        self._proof = solver.proof if solver.rounds_done else None
-        self._set_factors(*solver.factors)
-        self._set_prior(exposed, solver.coefficients, solver.problem.store, last)
-        self.reg_, self.bias_reg_ = solver.proof.limit, solver.problem.bias_reg
+        stop = Stop(self.tol, self.max_iter)
+        fitted = yield from in_rounds(solver, stop, lambda: assembly().model(solver), began=began)
+        fitted = assembly().last(solver, fitted)
+        yield Published(self._sure_of(fitted, data, None if chosen is None else chosen.calibration))
 
     def _settled(self) -> dict[str, Any]:
         """The multiplier of the constraint for the penalty."""
         return {**super()._settled(), "lam": None, "tol": max(self.tol, 0.01)}
-
-    def _check_params(self) -> None:
-        if self.lam is not None and self.reg is not None:
-            raise InputError("lam poses the constrained program and reg the regularised one; give one of them")
-        if self.lam is not None:
-            number("lam", self.lam, above=0, at_most=1e30)
-        self._check_problem()
-        check_fit_params(self)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +29,7 @@ from ..data.votes import Votes
 from ..native import FloatArray
 from ..solving.variational import MOST_ROUNDS, Normal, averaged, given_answers, margins_given
 from .calibration import put_aside
-from .factors import FEW
+from .scorers import FEW
 
 SOME = 20.0  # people: an item that fewer met is known by its prior
 LEAST = 1e-4  # of the largest variance of a direction: in others nobody differs
@@ -40,7 +41,7 @@ RATING = 3.0  # answers: what a rating says, beside whether it is above another 
 NUMBERS = 400_000  # of one covariance of people's margins
 TRIES = 60
 FOLDS, ASKED, MOST_ASKED = 5, 0.3, 15  # people put aside: one in five; of the answers of each so many are asked
-ASKED_ITEMS = 0.2  # of the items that one person rated: about so many pairs hold one of them as are asked of votes
+ASKED_ITEMS = 0.4  # of the items that one person rated
 # log (k / slope, a / slope, w, c): where they are expected (but items no farther apart than USUAL, in log-odds, and
 # no less than a tenth of it), how far from it, and the first steps
 USUAL, LEAST_USUAL = 2.0, math.log(0.1)
@@ -124,8 +125,8 @@ class Found:
 
 def spread(model: Any, sureness: Both, source: Source | None) -> Crowd:
     """The crowd of a fitted model, from the vectors of its users."""
-    rank, n = model.rank_, np.diff(model.seen_[0]).astype(np.float64)
-    U, count = model.U_[:, :rank].astype(np.float64), np.bincount(model.seen_[1], minlength=len(model.items_))
+    n = np.diff(model.seen_[0]).astype(np.float64)
+    U, count = model.user_factors_.astype(np.float64), np.bincount(model.seen_[1], minlength=len(model.items_))
     weight = n / (n + FEW)
     expected = None if source is None else model._expected_of(source)
     all_of = _moments(U, weight)
@@ -212,7 +213,7 @@ class _Trial:
     def __init__(self, twin: Any, rest: Source, told: Source, pairs: Pairs, rng: np.random.Generator) -> None:
         """``rest`` is what the twin was fitted to, ``told`` what is known of those whose answers are put aside."""
         people = rng.permutation(np.unique(pairs.user))[:PEOPLE]
-        sway = twin._sway_of(told)
+        sway = twin._effects_of(told)
         said = Answers(told, people, rng, sway, MOST_TRIED)
         people = people[: max(NUMBERS // max(int(np.diff(said.begin).max()), 1) ** 2, 1)]
         pairs = pairs.take(np.isin(pairs.user, people))
@@ -230,7 +231,7 @@ class _Trial:
             winner, loser, count, shift = said.of(person)
             given[:, at, : len(winner)] = winner, loser
             self.count[at, : len(winner)], around[at, : len(winner)] = count, shift
-        rank, V = twin.rank_, twin.V_.astype(np.float64)
+        rank, V = twin.rank_, twin.fitted.scorer.V.astype(np.float64)
         crowd, expected = spread(twin, UNITS, rest), twin._expected_of(told)
         means = np.tile(crowd.beside_mean, (len(people), 1)) + (0.0 if expected is None else expected[people])
         Z, rare = V[:, :rank] @ root(crowd.beside), 1 / (crowd.count + SOME)
@@ -274,14 +275,14 @@ def _shared(left: Any, right: Any, variance: Any) -> Any:
 
 def _apart(model: Any, comparisons: Comparisons) -> tuple[float, float]:
     """How far items are apart to a typical person by taste, and to all, in units of scores."""
-    crowd, V = spread(model, UNITS, comparisons.source), model.V_.astype(np.float64)
+    crowd, V = spread(model, UNITS, comparisons.source), model.fitted.scorer.V.astype(np.float64)
     Z = V[:, : model.rank_] @ root(crowd.beside)
     return float(np.sqrt(np.square(Z).sum(axis=1).mean())), float(np.std(V[:, model.rank_]))
 
 
 def found(model: Any, comparisons: Comparisons) -> Both:
     """By which answers put aside are likeliest: of people in the fit, and of people who are left out of it."""
-    centre, slope = EXPECTED.copy(), max(model._slope.found.slope, 1e-9)
+    centre, slope = EXPECTED.copy(), max(model.slope_, 1e-9)
     for at, apart in enumerate(_apart(model, comparisons)):
         centre[at] += math.log(slope)
         if apart > 1e-9:
@@ -310,34 +311,38 @@ def _people_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Compari
         rest = comparisons._with(source.of_users(~gone))
         if not len(people) or not len(rest):
             continue
-        pairs = source.said_by(people, MOST_TRIED + MOST_ASKED, rng)
+        most = math.ceil(MOST_ASKED / ASKED_ITEMS**2) if source.implied else MOST_TRIED + MOST_ASKED
+        pairs = source.said_by(people, most, rng)
         known = rest.store.item_count > 0
-        ask = _asked(pairs, source, rng)
-        told = Votes(source.n_users, source.n_items, pairs.take(~ask), source.implied, source.effects)
+        tell, ask = _told_and_asked(pairs, source, rng)
+        told = Votes(source.n_users, source.n_items, pairs.take(tell), source.implied, source.effects)
         asked = pairs.take(ask & known[pairs.winner] & known[pairs.loser] & ~is_tied(pairs))
         if len(asked.user):
             yield rest, told, asked
 
 
-def _asked(pairs: Pairs, source: Source, rng: np.random.Generator) -> Any:
-    """Return which answers of each person to ask: a share at random; with ratings, those about a share of the items.
+def _told_and_asked(pairs: Pairs, source: Source, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return which answers of each person to tell, and which to ask: a share at random.
 
-    Pairs of one person's ratings follow from each other, where what is told connects both items.
+    Pairs of one person's ratings follow from each other, so items are told of or asked about, never both. A pair of one
+    of each is left out: an item on the highest level is above every item on another level. Such pairs are next to
+    certain where one item was told of, and scales that are fitted to them grow without bound.
     """
     if source.implied:
         rows = [pairs.user * np.int64(source.n_items) + item for item in (pairs.winner, pairs.loser)]
         _, number = np.unique(np.concatenate(rows), return_inverse=True)
         winner, loser = np.split(rng.random(len(number))[number] < ASKED_ITEMS, 2)
-        return winner | loser
+        return ~(winner | loser), winner & loser
     place, size = random_places(pairs.user, source.n_users, rng)
-    return place < np.clip(np.round(ASKED * size), 1, MOST_ASKED)[pairs.user]
+    ask = place < np.clip(np.round(ASKED * size), 1, MOST_ASKED)[pairs.user]
+    return ~ask, ask
 
 
 def _trials(model: Any, aside: Iterable[tuple[Comparisons, Source, Pairs]]) -> list[_Trial]:
     rng, twin, made, n = np.random.default_rng(model.seed), model._twin(), [], 0
     for rest, told, asked in aside:
         twin.fit(rest)
-        made.append(_Trial(twin._frozen(), rest.source, told, asked, rng))
+        made.append(_Trial(copy(twin), rest.source, told, asked, rng))
         n += len(made[-1].weight)
         if n >= ANSWERS:
             break

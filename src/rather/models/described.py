@@ -1,7 +1,8 @@
-"""What a model says of features: which helped, what they are worth to people, what follows for things it never met."""
+"""Features in a fitted model: which of them helped, their worth to users, and scores of things never compared."""
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -15,33 +16,26 @@ from ..errors import InputError
 from ..native import FloatArray, core, threads
 from .factors import FactorEstimator
 from .features import Learned
-from .state import of_one_moment
 
 
 class Describing(FactorEstimator):
-    """A factor model whose vectors may follow from features."""
-
-    _users_learned: Learned | None = None
-    _items_learned: Learned | None = None
-
-    def _learned(self) -> dict[str, Learned]:
-        sides = {"user": self._users_learned, "item": self._items_learned}
-        return {role: learned for role, learned in sides.items() if learned is not None}
+    """Learn vectors that partly follow from features of users and items."""
 
     def _learned_of_people(self) -> Learned:
-        self._require_fit()
-        if self._users_learned is None:
-            raise InputError("the model was fitted without user_features, and knows nothing of people's features")
-        return self._users_learned
+        learned = self.fitted.user_features
+        if learned is None:
+            raise InputError("the model was fitted without features of users; leave them out")
+        return learned
 
     def _learned_of_items(self) -> Learned:
-        self._require_fit()
-        if self._items_learned is None:
-            raise InputError("the model was fitted without item_features, and knows nothing of items' features")
-        return self._items_learned
+        learned = self.fitted.item_features
+        if learned is None:
+            raise InputError("the model was fitted without features of items; leave them out")
+        return learned
 
     def _check_named(self) -> None:
-        if self._items_learned is not None and not self._items_learned.own:
+        learned = self.fitted.item_features
+        if learned is not None and not learned.own:
             raise InputError(
                 "the things that this model was fitted to occur once and have no ids; reward(users, embeddings) scores "
                 "any, known or not"
@@ -57,26 +51,20 @@ class Describing(FactorEstimator):
 
     @property
     def feature_notes_(self) -> list[str]:
-        """What became of the columns of ``item_features`` and ``user_features``, in sentences.
-
-        Which were left out and why, how many values are missing, which are rare and taken together, what was reduced.
-        """
-        self._require_fit()
-        told = sorted(self._frozen()._learned().items())
+        """Sentences about the features: columns left out, missing and rare values."""
+        told = sorted(self.fitted.features.items())
         return [f"{role} features, {sentence}" for role, learned in told for sentence in learned.encoder.said]
 
     @property
     def features_(self) -> Table:
-        """The blocks of features that the model was fitted with.
+        """Table of the blocks of features: used or not, strength, gain.
 
-        Columns of, block, columns, strength, used, gain, error: ``gain`` is by how much a block lowers the log loss of
-        answers about items (or by people) of whom nothing but their features was known, and ``error`` the standard
-        error of that; a block that gains no more is switched off (``used``). ``strength`` is that of the ridge on its
-        coefficients (docs/mathematics.md).
+        Columns of, block, columns, strength, used, gain, error. ``gain`` is how much a block lowers the log loss of
+        held-out answers about items, or by users, of which only the features are known; ``error`` is its standard
+        error. Blocks without a clear gain are switched off. ``strength`` is that of the ridge (docs/mathematics.md).
         """
-        self._require_fit()
-        now, rows = self._frozen(), []
-        for role, learned in sorted(now._learned().items()):
+        fitted, rows = self.fitted, []
+        for role, learned in sorted(fitted.features.items()):
             for block, strength, gain in zip(learned.encoder.blocks, learned.strengths, learned.gains, strict=True):
                 told = (np.nan, np.nan) if gain is None else gain
                 used = strength != OFF
@@ -84,24 +72,55 @@ class Describing(FactorEstimator):
         names = "of", "block", "columns", "strength", "used", "gain", "error"
         kinds = object, object, np.int64, np.float64, bool, np.float64, np.float64
         columns = zip(*rows, strict=True) if rows else ((),) * len(names)
-        return Table({n: np.array(c, dtype=k) for n, c, k in zip(names, columns, kinds, strict=True)}, now.frame_kind_)
+        return Table(
+            {n: np.array(c, dtype=k) for n, c, k in zip(names, columns, kinds, strict=True)}, fitted.frame_kind
+        )
 
-    @of_one_moment
     def tastes(self, user: Any = None) -> Table:
-        """What features of items are worth to people, in log-odds: columns feature, mean, spread; for a user, own.
+        """Show which item features users value, in log-odds.
 
-        ``mean`` is what an item gains in everybody's ranking by having a value (of a category or a list), or by one
-        standard deviation more (of a number); ``spread`` is the standard deviation of that over people, and ``own``
-        the user's. Rows are in the order of what moves people most, by either. Blocks that are switched off are not
-        there. Probabilities are calibrated for it, if they were not.
+        Parameters
+        ----------
+        user : id, optional
+            A user, for the column own. Default: all users only.
+
+        Returns
+        -------
+        Table
+            Columns feature; mean, what an item gains in the shared ranking by having the value, or by one standard
+            deviation more of a number; spread, the standard deviation of that over users; own, the user's. The features
+            that matter most are first. Blocks that are switched off are left out.
+
+        Raises
+        ------
+        InputError
+            If the model was fitted without item features, or the user is not in the model.
+
+        See Also
+        --------
+        plot.tastes : Draw the table.
+        Comparisons.with_features : Add features to comparisons.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> world = rather.simulate(n_users=100, n_items=30, rank=1, per_user=40)
+        >>> features = {"item": world.comparisons.items, "size": world.item_factors[:, 0]}
+        >>> rather.AltSVM(rank=2).fit(world.comparisons, item_features=features).tastes()["feature"].tolist()
+        ['size']
         """
+        return copy(self)._tastes(user)
+
+    def _tastes(self, user: Any) -> Table:
         learned = self._learned_of_items()
         who = None if user is None else self._user_codes(user)
         if who is not None and len(who) != 1:
             raise InputError(f"tastes are those of one user, not of {len(who)}")
-        now = self._calibrated()
-        a, unit, C = now._slope.found.slope, learned.units().astype(np.float64), learned.coefficients.astype(np.float64)
-        people, r = now.U_[:, : now.rank_].astype(np.float64), now.rank_
+        found = self._calibrated().fitted.slope.found
+        assert found is not None
+        a, unit = found.slope, learned.units().astype(np.float64)
+        C = learned.coefficients.astype(np.float64)
+        people, r = self._factors.user_factors.astype(np.float64), self.rank_
         worth = a * unit[:, None] * C
         mean = worth[:, :r] @ people.mean(axis=0) + worth[:, r]
         about = people - people.mean(axis=0)
@@ -111,20 +130,52 @@ class Describing(FactorEstimator):
         made = {"feature": np.array(learned.encoder.labels, object), "mean": mean, "spread": spread}
         if who is not None:
             made["own"] = worth[:, :r] @ people[who[0]] + worth[:, r]
-        table: Table = now._table({name: column[order] for name, column in made.items()})
+        table: Table = self._table({name: column[order] for name, column in made.items()})
         return table
 
     # -- things that it never met ---------------------------------------------------------------------------------
 
-    @of_one_moment
     def reward(self, users: Any, features: Any) -> FloatArray:
-        """Scores of things that need not be items of the model, from their features: a row a user, a column a thing.
+        """Score things by their features, whether they are items of the model or not.
 
-        ``features`` is a table as ``item_features`` of ``fit``, ids and all; or, where the model's features
-        are one embedding, a matrix with a row a thing. Of one user (not in a list) the scores are a flat array.
+        Use it for texts, pictures or new items, on models fitted with item features or on embeddings.
+
+        Parameters
+        ----------
+        users : id or list of id
+            The users.
+        features : table or array of shape (n, columns)
+            A table as ``item_features`` of :meth:`fit`, with ids. For models whose features are one embedding, an array
+            with a row for each thing.
+
+        Returns
+        -------
+        array of shape (n_users, n), or (n,) for one user
+            The scores.
+
+        Raises
+        ------
+        InputError
+            If the model was fitted without item features, or a user is not in the model.
+
+        See Also
+        --------
+        Comparisons.from_embeddings : Read choices between embeddings.
+        AltSVM.reward_head : Return the same as weights and offsets.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> texts = np.random.default_rng(0).standard_normal((40, 4))
+        >>> choices = rather.Comparisons.from_embeddings(["ann", "bob"] * 10, texts[:20], texts[20:])
+        >>> rather.AltSVM(rank=1).fit(choices).reward(["ann", "bob"], texts[:3]).shape
+        (2, 3)
         """
+        return copy(self)._reward(users, features)
+
+    def _reward(self, users: Any, features: Any) -> FloatArray:
         u = self._user_codes(users)
-        out = self._rewards(self.U_, u, features)
+        out = self._rewards(self._factors.U, u, features)
         return out if not isinstance(users, (str, bytes)) and hasattr(users, "__iter__") else out[0]
 
     def _rewards(self, U: FloatArray, u: Codes, features: Any) -> FloatArray:
@@ -155,25 +206,68 @@ class Describing(FactorEstimator):
             features = {"item": np.arange(len(features), dtype=np.int64), name: np.asarray(features, np.float32)}
         return learned.means(learned.of_frame(features).columns, self.rank_, threads(self.n_threads))
 
-    @of_one_moment
     def reward_head(self, users: Any = None) -> tuple[FloatArray, FloatArray]:
-        """(weights, offsets) of users, all by default: the reward of an embedding h is weights @ h + offsets.
+        """Return weights and offsets that turn an embedding into rewards.
 
-        For models whose features are one embedding. Arrays of shape (users, columns) and (users,), in the order of
-        ``users_`` or of those asked for.
+        The reward of an embedding h is ``weights @ h + offsets``. For models whose features are one embedding.
+
+        Parameters
+        ----------
+        users : list of id, optional
+            The users. Default: all users, in the order of ``users_``.
+
+        Returns
+        -------
+        weights : array of shape (n_users, columns)
+            One row for each user.
+        offsets : array of shape (n_users,)
+            One number for each user.
+
+        Raises
+        ------
+        InputError
+            If the model's features are not one embedding.
+
+        See Also
+        --------
+        AltSVM.reward : Score things by their features.
+        AltSVM.to_torch : Return the same as a layer of PyTorch.
         """
+        return copy(self)._reward_head(users)
+
+    def _reward_head(self, users: Any) -> tuple[FloatArray, FloatArray]:
         learned = self._learned_of_items()
         if learned.encoder.embedding() is None:
             raise InputError("a reward head is for models whose features are one embedding, and these are others")
         u = np.arange(len(self.users_), dtype=np.int32) if users is None else self._user_codes(users)
         slope, constant = learned.encoder.affine()
-        U = self.U_[u, : self.rank_ + 1].astype(np.float64)
+        U = self._factors.U[u, : self.rank_ + 1].astype(np.float64)
         C = learned.coefficients.astype(np.float64)
         weights, offsets = U @ (slope @ C).T, U @ (constant @ C)
         return np.asarray(weights, np.float32), np.asarray(offsets, np.float32)
 
     def to_torch(self, users: Any = None) -> Any:
-        """The same as a layer of PyTorch, which must be installed: from embeddings to a reward for every user."""
+        """Return a PyTorch layer that turns embeddings into rewards.
+
+        Parameters
+        ----------
+        users : list of id, optional
+            The users. Default: all users, in the order of ``users_``.
+
+        Returns
+        -------
+        torch.nn.Linear
+            A layer with one output for each user.
+
+        Raises
+        ------
+        InputError
+            If PyTorch is not installed, or the model's features are not one embedding.
+
+        See Also
+        --------
+        AltSVM.reward_head : Return the same as arrays.
+        """
         try:
             import torch  # type: ignore[import-not-found, unused-ignore]
         except ImportError as e:

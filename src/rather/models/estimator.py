@@ -2,110 +2,204 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from copy import copy, deepcopy
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons, as_comparisons
 from ..data.embedded import Embedded
-from ..data.ids import Codes, Ids, Vocabulary, as_ids, read_only
+from ..data.ids import Codes, Ids, as_ids, read_only
 from ..data.readers import checked_triples, signs
 from ..data.rows import Pairs
 from ..data.source import Source
 from ..data.tables import Table
 from ..errors import InputError, NotFittedError, number, one_of
 from ..native import FloatArray, threads
-from .calibration import Calibration, Slope, by_twins
+from .calibration import Calibration, by_twins
 from .exclusions import Rows, exclusions, is_in, select
 from .files import save_model
-from .lists import best_of_all, best_scores
-from .parameters import allowed
-from .state import Stateful, of_one_moment
+from .fitted import Fit, FittedModel, FromFit, Published
+from .lists import best_of_all
+from .parameters import Params, ReadThrough, allowed
+from .progress import Progress
+from .scorers import Scorer
 from .summary import summary
 from .unknown import check_unknown, left_out
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 REFIT = "items are learned from comparisons: fit again with some that involve it"
-EVERYONE: Any = object()
-BLOCK = 2**22  # scores at a time in lists
-
-# ``rank`` is a parameter of factor models and also what they do: model.rank(user) is the method.
-_ATTRIBUTE = {"rank": "_rank"}
 
 
-class Estimator(Stateful):
-    """Personal scores for every user and item, learned from comparisons.
+class _Everyone:
+    """The user that stands for nobody in particular, in signatures."""
 
-    The contract is scikit-learn's, without the dependency: parameters in ``__init__``, ``get_params``, ``set_params``,
-    fitted attributes that end in an underscore, and ``fit(X, y)``, ``predict`` and ``score`` on integer triples.
+    def __repr__(self) -> str:
+        return "EVERYONE"
 
-    An estimator takes its parameters in ``__init__`` and does nothing there but ``self._store_params(locals())``. It
-    says how it scores pairs of codes in ``score_codes``; lists, probabilities and metrics follow. One that can be saved
-    says what a file must hold of it, in ``_tensors``, ``_about`` and ``_restore``. ``fit`` calls
-    ``_set_data(comparisons)``.
+
+EVERYONE: Any = _Everyone()
+
+
+class Estimator:
+    """Learn personal scores for every user and item; the base of all estimators.
+
+    Use one of its subclasses, such as :class:`AltSVM`. The interface is scikit-learn's, without the dependency:
+    parameters in ``__init__``, ``get_params``, ``set_params``, fitted attributes that end in an underscore, and
+    ``fit``, ``predict`` and ``score`` on integer triples.
 
     Attributes
     ----------
-    users_, items_ : arrays
-        External ids, which cannot be written to; a code is a position in them.
+    users_, items_ : array of id
+        Ids of the users and items of the training data, read-only. The position of an id is its code.
     slope_ : float or None
-        Of probabilities, once :meth:`calibrate` or :meth:`probability` has found it.
+        Slope of the probabilities, once :meth:`calibrate` or :meth:`probability` has estimated it.
+
+    See Also
+    --------
+    AltSVM : Learn a personal ranking for every user from comparisons.
+    testing.check_estimator : Check that an estimator of your own keeps the contract.
+
+    Notes
+    -----
+    Parameters are read as attributes from ``params``, and setting one is ``set_params``. A class outside this package
+    may have an ordinary ``__init__`` instead, which stores each argument as the attribute of its name. A subclass
+    defines :meth:`scorer`, the scores that it learns from data, or ``_fit``, the models that a fit goes through. Lists,
+    probabilities, metrics and files follow.
+
+    The result of a fit is one value. It never changes once it can be seen; a fit replaces it by one assignment. A fit
+    that fails leaves the old model. A shallow copy keeps the model of its moment, so a thread that asks while another
+    one fits gets an answer from the old model or from the new one.
     """
 
     UNKNOWN_USER = "fit again with some of their answers"
+    params: Params
     n_threads: int | None = None
     seed: int = 0
-    whole_rows = False  # whether scores of some items take those of all
+    _estimator_type = "classifier"  # of triples; scikit-learn before 1.6 reads it
+    SCORER: type[Scorer] = Scorer  # what a file's tensors are made into
 
-    _fitted_with: dict[str, Any]  # the parameters of the fit
-    user_vocabulary_: Vocabulary
-    item_vocabulary_: Vocabulary
-    frame_kind_: str
-    names_: dict[str, str]
-    seen_: Rows
-    _slope: Slope
-    _fitted_to: Comparisons | None
+    _fitted: FittedModel | None = None
 
-    def _set_data(self, comparisons: Comparisons) -> None:
-        """What a model keeps of the comparisons it is fitted to."""
-        self.user_vocabulary_, self.item_vocabulary_ = comparisons.user_vocabulary, comparisons.item_vocabulary
-        self.frame_kind_, self.names_ = comparisons.frame_kind, comparisons.names
-        self.seen_ = comparisons.source.met()
-        self._fitted_to, self._slope = comparisons, Slope()
+    seen_ = FromFit[Rows]()
+    reg_ = FromFit[float]()
+    bias_reg_ = FromFit[float]()
+    loss_ = FromFit[str]()
+    history_ = FromFit[list[dict[str, float]]]()
+    converged_ = FromFit[bool]()
+    interrupted_ = FromFit[bool]()
+    cv_results_ = FromFit[list[dict[str, float]]]()
+
+    @property
+    def fitted(self) -> FittedModel:
+        """The result of the last fit."""
+        if self._fitted is None:
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(comparisons) first")
+        return self._fitted
+
+    def _with(self, fitted: FittedModel | None) -> Self:
+        """Return an estimator of the same parameters that holds another model."""
+        made = copy(self)
+        made._fitted = fitted
+        return made
 
     # -- parameters -----------------------------------------------------------------------------------------------
-
-    def _store_params(self, given: dict[str, Any]) -> None:
-        for name in self._param_names():
-            setattr(self, _ATTRIBUTE.get(name, name), given[name])
 
     @classmethod
     def _param_names(cls) -> list[str]:
         return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
 
+    @property
+    def _rank(self) -> Any:
+        return self.get_params()["rank"]  # model.rank is the method
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters given to ``__init__``."""
-        return {name: getattr(self, _ATTRIBUTE.get(name, name)) for name in self._param_names()}
+        """Return the parameters given to the constructor.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Ignored; scikit-learn's tools pass it.
+
+        Returns
+        -------
+        dict
+            Values by parameter name.
+
+        See Also
+        --------
+        Estimator.set_params : Change parameters.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.ItemMean(shrink=3).get_params()
+        {'shrink': 3, 'n_threads': None, 'seed': 0}
+        """
+        held = self.__dict__.get("params", self)
+        return {name: getattr(held, name) for name in self._param_names()}
 
     def set_params(self, **params: Any) -> Any:
-        """Change parameters; an unknown name is an error."""
+        """Change parameters; the next fit uses them.
+
+        Parameters
+        ----------
+        **params
+            New values by parameter name.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+
+        Raises
+        ------
+        InputError
+            If the estimator has no such parameter.
+
+        See Also
+        --------
+        Estimator.get_params : Return the parameters.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.ItemMean().set_params(shrink=3)
+        ItemMean(shrink=3)
+        """
         names = self._param_names()
-        for name, value in params.items():
+        for name in params:
             if name not in names:
                 raise InputError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}")
-            setattr(self, _ATTRIBUTE.get(name, name), value)
+        if "params" in self.__dict__:
+            self.params = replace(self.params, **params)
+        else:
+            self.__dict__.update(params)
         return self
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in getattr(cls.__init__, "declared", ()):
+            if not callable(getattr(cls, name, None)):  # rank is a method as well
+                setattr(cls, name, ReadThrough(name))
+
+    def _check_params(self) -> None:
+        """Refuse parameters that are not what a fit takes."""
+        if "params" in self.__dict__:
+            self.params.check()
+
     def __repr__(self) -> str:
-        now = self._frozen()
-        if now._is_fitted():
+        if self._fitted is not None:
             with suppress(Exception):  # of a state that is not whole yet, or that a class elsewhere made otherwise
-                return summary(now)
+                return summary(type(self).__name__, self.fitted, copy(self)._facts())
         defaults = inspect.signature(type(self).__init__).parameters
         values = self.get_params().items()
         changed = (f"{k}={v!r}" for k, v in values if type(v) is not type(d := defaults[k].default) or v != d)
@@ -123,86 +217,183 @@ class Estimator(Stateful):
         An estimator that is not fitted keeps its callback, because a worker process calls it in ``fit``. So one with a
         callback that pickle refuses, such as a lambda, cannot be pickled before it is fitted.
         """
-        callback = {"callback": None} if self._is_fitted() and "callback" in self.__dict__ else {}
-        return {**self.__dict__, **callback}
+        params = self.__dict__.get("params")
+        if self._fitted is None or params is None or "callback" not in type(params).__dataclass_fields__:
+            return self.__dict__
+        return {**self.__dict__, "params": replace(params, callback=None)}
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Self:
         made = object.__new__(type(self))
-        made.__dict__ = dict(self.__dict__)
+        made.__dict__.update(self.__dict__)
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         made = memo[id(self)] = object.__new__(type(self))
-        made.__dict__ = copy.deepcopy(self.__dict__, memo)
+        made.__dict__.update(deepcopy(self.__dict__, memo))
         return made
 
     # -- fitting ------------------------------------------------------------------------------------------------
 
-    def fit(self, comparisons: Any, y: Any = None, item_features: Any = None, user_features: Any = None) -> Any:
-        """Fit to :class:`Comparisons`, or to integer triples X = (i, j, k) with y = +-1.
+    def fit(
+        self,
+        comparisons: Any,
+        y: Any = None,
+        item_features: Any = None,
+        user_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """Fit the model to comparisons.
 
-        ``item_features`` and ``user_features`` are tables of what is known of items and people, one row each: see
-        :meth:`Comparisons.with_features`. They are for :class:`AltSVM` and :class:`Convex`.
+        An error leaves an earlier fit in place. Ctrl-C ends a fit and keeps the rounds made so far.
 
-        A fit that is refused or fails leaves the model as it was. One that Ctrl-C ends keeps the rounds it has made.
+        Parameters
+        ----------
+        comparisons : Comparisons or array of shape (n, 3)
+            The preferences to learn from. An integer array of (user, item, item) is for scikit-learn's tools.
+        y : array of shape (n,), optional
+            +1 or -1 for each row of an integer array; not for Comparisons.
+        item_features : pandas, polars or pyarrow table, Table, or dict of columns, optional
+            One row for each item, with its id, as in :meth:`Comparisons.with_features`. For AltSVM and Convex.
+        user_features : pandas, polars or pyarrow table, Table, or dict of columns, optional
+            The same for users.
+        sample_weight : array of shape (n,), optional
+            Weight of each row of an integer array.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+
+        Raises
+        ------
+        InputError
+            If data or parameters are invalid.
+
+        See Also
+        --------
+        AltSVM.update : Add newer comparisons to a fitted model.
+        Comparisons.from_frame : Read votes.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = {"user": ["ann", "bob", "cat"], "winner": ["A", "A", "B"], "loser": ["B", "C", "C"]}
+        >>> model = rather.Global().fit(rather.Comparisons.from_frame(votes))
+        >>> model.rank()["item"].tolist()
+        ['A', 'B', 'C']
         """
-
-        def fitted(work: Estimator) -> bool:
-            work._fitted_with = {name: value for name, value in work.get_params().items() if name != "callback"}
-            given = as_comparisons(comparisons, y)
-            if item_features is not None or user_features is not None:
-                work._check_features("features are")
-                given = given.with_features(item_features, user_features)
-            elif given.item_features is not None or given.user_features is not None:
-                work._check_features("features are")
-            if isinstance(given.source, Embedded):
-                work._check_features("choices of embeddings are")
-            return work._fit(given.encoded())
-
-        return self._built_apart("fit", fitted)
+        self._check_params()
+        given = as_comparisons(comparisons, y, sample_weight)
+        if item_features is not None or user_features is not None:
+            self._check_features("features are")
+            given = given.with_features(item_features, user_features)
+        elif given.item_features is not None or given.user_features is not None:
+            self._check_features("features are")
+        if isinstance(given.source, Embedded):
+            self._check_features("choices of embeddings are")
+        return self._run("fit", copy(self)._fit(given.encoded()))
 
     def _check_features(self, what: str) -> None:
         """Refuse features where they cannot be learned from."""
         raise InputError(f"{what} for AltSVM and Convex: {type(self).__name__} does not learn from features")
 
     def update(self, comparisons: Any, old: Any = None, item_features: Any = None, user_features: Any = None) -> Any:
-        """Take in newer comparisons; see :meth:`AltSVM.update`, which can."""
-        raise InputError(f"{type(self).__name__} cannot be updated; fit it again, to old.extended(new)")
+        """Raise an error: this estimator cannot be updated.
 
-    def _built_apart(self, what: str, build: Callable[[Any], bool]) -> Any:
-        """Let a state be built on an unfitted copy, put it in place, and return the model.
+        Fit it again to ``old.extended(new)``, or use :class:`AltSVM`, which can be updated.
 
-        ``build`` says whether it came to its end.
+        Parameters
+        ----------
+        comparisons : Comparisons
+            Newer comparisons.
+        old : Comparisons, optional
+            The earlier comparisons.
+        item_features, user_features : table, optional
+            Features of new items and users.
+
+        Returns
+        -------
+        Estimator
+            Never; an error is raised.
+
+        Raises
+        ------
+        InputError
+            Always.
+
+        See Also
+        --------
+        AltSVM.update : Add newer comparisons to a fitted model.
+        Comparisons.extended : Join newer comparisons to earlier ones.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = rather.Comparisons.from_frame({"user": ["ann"], "winner": ["A"], "loser": ["B"]})
+        >>> rather.BPR(rank=2, n_threads=1).fit(votes).update(votes)
+        Traceback (most recent call last):
+        rather.errors.InputError: BPR cannot be updated; ...
         """
-        before, work = self.__dict__, self._unfitted()
+        raise InputError(f"{type(self).__name__} cannot be updated", remedy="fit all")
+
+    def scorer(self, data: Comparisons) -> Scorer:
+        """Return the scores that are learned from comparisons: all that an estimator without rounds defines."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it is fitted: it needs scorer(data) or _fit")
+
+    def _fit(self, data: Comparisons) -> Fit:
+        """Fit this, which is not the model but what a fit works on (``_model`` is); whether it came to its end."""
+        scorer = self.scorer(data)
+        scorer.check(data.n_users, data.n_items)
+        yield Published(self._model_of(data, scorer))
+
+    def _model_of(self, data: Comparisons, scorer: Scorer, **parts: Any) -> FittedModel:
+        """Return a fitted model of some data."""
+        return FittedModel(
+            {name: value for name, value in self.get_params().items() if name != "callback"}, data.user_vocabulary,
+            data.item_vocabulary, data.frame_kind, data.names, data.source.met(), scorer, data, **parts,
+        )  # fmt: skip
+
+    def _run(self, what: str, steps: Fit) -> Any:
+        """Put the models that a fit goes through in place, one after the other, and return the estimator.
+
+        An error puts the old model back. Ctrl-C keeps the last model, and is raised where there is none.
+        """
+        before = last = self._fitted
+        callback, rounds = getattr(self, "callback", None), getattr(self, "max_iter", 0)
+        shown = bool(rounds and getattr(self, "verbose", False))  # by what has no rounds of its own, parts show theirs
+        quiet = np.errstate(over="ignore", divide="ignore", invalid="ignore")  # what comes of it is refused by name
         try:
-            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # what comes of it is refused by name
-                done = build(work)
-            if done:
-                self._adopt(work.__dict__)
-        except BaseException as e:
-            if not isinstance(e, KeyboardInterrupt) and self.__dict__ is work.__dict__.get("_placed"):
-                self.__dict__ = before  # (after an interrupt the rounds that were made are the model's)
+            with closing(steps), quiet, Progress(shown, self._title(what), rounds) as progress:
+                published = next(steps, None)
+                while published is not None:
+                    self._fitted = last = published.fitted
+                    stop = False
+                    if published.record is not None:
+                        progress.show(published.record)
+                        stop = callback is not None and bool(callback(self, published.record))
+                    try:
+                        published = steps.send(stop)
+                    except StopIteration:
+                        published = None
+            return self
+        except KeyboardInterrupt:
+            if last is before or last is None:
+                raise
+            self._fitted = replace(last, interrupted=True)
+            if getattr(self, "on_interrupt", "raise") == "raise":
+                raise
+        except BaseException:
+            if self._fitted is last:
+                self._fitted = before
             raise
-        if not done:  # said only now: where warnings are errors, the rounds are kept all the same
-            rounds = len(work._placed["history_"])
-            warnings.warn(f"{what} interrupted after {rounds} rounds; the model is the best so far", stacklevel=3)
+        # Said only now: where warnings are errors, the rounds are kept all the same.
+        done = len(last.history or ())
+        warnings.warn(f"{what} interrupted after {done} rounds; the model is the best so far", stacklevel=3)
         return self
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        """Fit this, which is not the model but what a fit works on (``_model`` is); whether it came to its end."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it is fitted: it needs fit or _fit")
-
-    def _publish(self) -> Any:
-        """Make the state that a fit has come to the model's; returns the model."""
-        self._placed = self._model._with(self._state())
-        self._model.__dict__ = self._placed
-        return self._model
-
-    def _publish_interrupted(self) -> None:
-        """Mark the state that was last published."""
-        self._placed = {**self._placed, "interrupted_": True}
-        self._model.__dict__ = self._placed
+    def _title(self, what: str) -> str:
+        """Return what a progress bar says."""
+        return type(self).__name__ + ("" if what == "fit" else f" {what}")
 
     # -- a twin, for what is found on held-out data ---------------------------------------------------------------
 
@@ -211,78 +402,135 @@ class Estimator(Stateful):
 
         What ``set_params`` has changed since is not the fitted model's.
         """
-        self.set_params(**self.__dict__.get("_fitted_with", {}))
-        params = self.get_params()
+        now = self._as_fitted()
+        params = now.get_params()
         quiet = {"verbose": False, "callback": None, "on_interrupt": "raise"}
-        settled = {**quiet, **self._settled()}
+        settled = {**quiet, **now._settled()}
         return type(self)(**{**params, **{name: value for name, value in settled.items() if name in params}})
 
     def _settled(self) -> dict[str, Any]:
         """Parameters that stood for a rule, as the fit found them."""
-        return {"reg": allowed(self.reg_)} if "reg_" in self.__dict__ else {}
+        reg = self.fitted.reg
+        return {} if reg is None else {"reg": allowed(reg)}
+
+    def _fitted_params(self) -> dict[str, Any]:
+        """Return the parameters of the fit by their names today, whatever ``set_params`` has changed since."""
+        return {name: value for name, value in self.fitted.params.items() if name in self._param_names()}
+
+    def _as_fitted(self) -> Self:
+        """Return an estimator of the same model with the parameters of its fit."""
+        made = copy(self)
+        made.set_params(**self._fitted_params())
+        return made
 
     # -- scikit-learn, on integer triples ---------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Any:
-        """For integer triples X = (i, j, k): +1 where i prefers j to k by the scores, else -1.
+        """Predict the preferred item of integer triples, for scikit-learn's tools.
 
-        Users that the fit did not see are taken to rank like everyone, items that it did not see score 0.
+        Unknown users get the ranking shared by all users. Unknown items score 0.
+
+        Parameters
+        ----------
+        X : array of shape (n, 3)
+            Integer ids of a user and two items.
+
+        Returns
+        -------
+        array of shape (n,)
+            +1 where the user's score of the first item is higher, else -1.
+
+        See Also
+        --------
+        Estimator.probability : Return probabilities, for ids of any kind.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> X, y = np.array([[0, 0, 1], [1, 0, 2], [2, 1, 2]]), np.array([1, 1, 1])
+        >>> rather.Global().fit(X, y).predict(X).tolist()
+        [1, 1, 1]
         """
-        now = self._frozen()
-        now._require_fit()
-        users, *items = (as_ids(column, "X") for column in checked_triples(X).T)
-        u, j, k = now.user_vocabulary_.codes(users), *map(now.item_vocabulary_.codes, items)
-        return np.where(now.score_any(u, j) > now.score_any(u, k), 1, -1)
+        now = copy(self)
+        u, j, k = now._codes_of(X)
+        return np.where(now._scores_any(u, j) > now._scores_any(u, k), 1, -1)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self._is_fitted()
+        return self._fitted is not None
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags  # which alone calls this
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # which alone calls this
 
         return Tags(
-            estimator_type=None,
+            estimator_type="classifier",
             target_tags=TargetTags(required=False),
             transformer_tags=None,
             regressor_tags=None,
-            classifier_tags=None,
+            classifier_tags=ClassifierTags(multi_class=False),
             input_tags=InputTags(),
         )
 
+    @property
+    def classes_(self) -> Any:
+        """The values of :meth:`predict`, as :meth:`predict_proba` has its columns."""
+        _ = self.fitted
+        return np.array([-1, 1])
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of -1 and of +1 for integer triples X = (i, j, k), in two columns.
+
+        They are those of :meth:`probability`. Users and items that are not in the model are taken as :meth:`predict`
+        takes them.
+        """
+        now = self._calibrated()
+        u, j, k = now._codes_of(X)
+        unmet = sum((item < 0) | ~is_in(now.seen_, u, item) for item in (j, k))
+        margin = now._scores_any(u, j) - now._scores_any(u, k)
+        found = now.fitted.slope.found
+        assert found is not None
+        p = found.probability(margin, np.where(u < 0, 0, np.diff(now.seen_[0])[u]), unmet)
+        return np.column_stack((1 - p, p))
+
+    def _codes_of(self, X: Any) -> tuple[Codes, Codes, Codes]:
+        """Return the codes of integer triples; -1 for users and items that are not in the model."""
+        users, *items = (as_ids(column, "X") for column in checked_triples(X).T)
+        j, k = map(self.fitted.items.codes, items)
+        return self.fitted.users.codes(users), j, k
+
     # -- what a kind of model says ------------------------------------------------------------------------------
 
-    def score_codes(self, u: Codes, j: Codes) -> FloatArray:
-        """Scores of pairs of codes."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it scores: it needs score_codes(u, j)")
-
-    @of_one_moment
     def average_scores(self) -> FloatArray:
-        """Everybody's score of every item: the ranking of someone nothing is known about. Here, the users' mean."""
-        self._require_fit()
-        total, items = np.zeros(len(self.items_)), np.arange(len(self.items_), dtype=np.int32)
-        for _, u in self._in_blocks(np.arange(len(self.users_), dtype=np.int32)):
-            total += self._score_block(u, items).sum(axis=0)
-        return np.asarray(total / len(self.users_), np.float32)
+        """Return the scores of the ranking shared by all users.
 
-    def _score_block(self, u: Codes, items: Codes) -> FloatArray:
-        """Scores of some items (columns) for some users (rows): those of ``score_codes``."""
-        return self.score_codes(np.repeat(u, len(items)), np.tile(items, len(u))).reshape(len(u), len(items))
+        Users about whom nothing is known get this ranking. It is the mean of all users' scores.
 
-    def _in_blocks(self, u: Codes, width: int | None = None) -> Iterator[tuple[slice, Codes]]:
-        """Users cut so that a block of their scores of all items (or of so many) is not large; at least one block."""
-        size = max(1, BLOCK // max(len(self.items_) if width is None else width, 1))
-        for first in range(0, max(len(u), 1), size):
-            some = slice(first, min(first + size, len(u)))
-            yield some, u[some]
+        Returns
+        -------
+        array of shape (n_items,)
+            One score for each item, in the order of ``items_``.
+
+        See Also
+        --------
+        Estimator.rank : Rank all items, by default with these scores.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.Global().fit(rather.simulate(n_users=50, n_items=20).comparisons)
+        >>> len(model.average_scores())
+        20
+        """
+        fitted = self.fitted
+        return fitted.scorer.average(fitted.seen, len(fitted.items), threads(self.n_threads))
+
+    def _scores(self, u: Codes, j: Codes) -> FloatArray:
+        """Return the scores of pairs of codes."""
+        return self.fitted.scorer.scores(u, j, threads(self.n_threads))
 
     def _best(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
         """(query, item, score, rank) of each user's k best of some items (in order), flat, none of those excluded."""
-        parts = []
-        for some, rows in self._in_blocks(u, None if self.whole_rows else len(items)):
-            gone = None if excluded is None else select(excluded, np.arange(some.start, some.stop, dtype=np.int32))
-            query, *rest = best_scores(self._score_block(rows, items), k, gone, items, threads(self.n_threads))
-            parts.append((query + some.start, *rest))
-        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+        fitted = self.fitted
+        return fitted.scorer.best(u, k, excluded, items, len(fitted.items), threads(self.n_threads))
 
     def _best_shown(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
         """The same of what to show, which may be more than a matter of scores."""
@@ -292,111 +540,160 @@ class Estimator(Stateful):
         """The scores by which someone nothing is known about is shown items."""
         return self.average_scores()
 
+    # -- files --------------------------------------------------------------------------------------------------
+
     def _tensors(self) -> dict[str, Any]:
         """Arrays to save."""
-        raise InputError(f"{type(self).__name__} does not say what a file must hold of it, and cannot be saved")
+        return self.fitted.scorer.tensors()
 
     def _about(self) -> dict[str, Any]:
         """What else to save, as JSON."""
-        return {"reg": self.reg_} if "reg_" in self.__dict__ else {}
+        reg = self.fitted.reg
+        return {**({} if reg is None else {"reg": reg}), **self.fitted.scorer.about()}
 
-    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
+    def _restore(self, fitted: FittedModel, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
         """Take over what a file holds; ids are set already. False, or an exception, if its parts do not fit."""
+        fitted.scorer = self.SCORER.restored(tensors, about, fitted)
         if "reg" in about:
-            self.reg_ = float(about["reg"])
-            return 0 < self.reg_ < np.inf
+            fitted.reg = float(about["reg"])
+            return 0 < fitted.reg < np.inf
         return True
 
     # -- state --------------------------------------------------------------------------------------------------
 
-    def _state(self) -> dict[str, Any]:
-        """The state that a fit has come to, with copies of what its next round will change and a slope of its own."""
-        return {**self.__dict__, "_slope": Slope(self._slope.found, self._slope.own)}
-
-    def _is_fitted(self) -> bool:
-        return "user_vocabulary_" in self.__dict__
-
-    def _require_fit(self) -> None:
-        if not self._is_fitted():
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(comparisons) first")
-
     def __getattr__(self, name: str) -> Any:
         # Only reached when an attribute is missing: the attributes of a fit get the sentence, not a bare name.
-        if name.endswith("_") and not name.startswith("_") and "user_vocabulary_" not in self.__dict__:
-            raise NotFittedError(f"{type(self).__name__} has no {name!r} before fit(comparisons)")
+        kind = type(self)
+        if name.endswith("_") and not name.startswith("_") and self._fitted is None:
+            raise NotFittedError(f"{kind.__name__} has no {name!r} before fit(comparisons)")
+        if hasattr(kind, name) and self._fitted is None:  # a property that reads the fitted model
+            raise NotFittedError(f"this {kind.__name__} is not fitted yet; call fit(comparisons) first")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def slope_(self) -> float | None:
-        found = self._slope.found
+        """Slope of the probabilities of a typical user, or None before :meth:`calibrate`."""
+        found = self.fitted.slope.found
         return None if found is None else found.slope
 
     @property
     def users_(self) -> Ids:
-        return read_only(self.user_vocabulary_.ids)
+        """User ids of the training data, read-only."""
+        return read_only(self.fitted.users.ids)
 
     @property
     def items_(self) -> Ids:
-        return read_only(self.item_vocabulary_.ids)
+        """Item ids of the training data, read-only."""
+        return read_only(self.fitted.items.ids)
 
     # -- scores -------------------------------------------------------------------------------------------------
 
-    def score(self, users: Any, items: Any) -> Any:
-        """Return the scores of pairs of a user and an item.
+    def score(self, users: Any, items: Any, sample_weight: Any = None) -> Any:
+        """Return scores of pairs of a user and an item.
+
+        A user prefers items with higher scores. Scores have no scale of their own, so compare them within one user and
+        one model only. Use :meth:`probability` for probabilities.
 
         Parameters
         ----------
-        users, items : ids, or equally long lists of ids
-            Either may be a single id. Given integer triples (i, j, k) and y = +-1, as scikit-learn gives them, the
-            result is the share of triples that :meth:`predict` gets right.
+        users : id or list of id
+            One user, or one for each item. For scikit-learn's tools, an integer array of (user, item, item).
+        items : id or list of id
+            One item, or one for each user. For scikit-learn's tools, y with +1 or -1.
+        sample_weight : array, optional
+            Weight of each triple in the share that :meth:`predict` gets right.
+
+        Returns
+        -------
+        array of float
+            One score for each pair. For an integer array, the share of triples that :meth:`predict` gets right.
+
+        Raises
+        ------
+        InputError
+            If a user or an item is not in the model.
+
+        See Also
+        --------
+        Estimator.rank : Rank all items for one user.
+        Estimator.probability : Predict which of two items a user prefers.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=50, n_items=20, per_user=10).comparisons)
+        >>> model.score("user 7", ["item 1", "item 2"]).shape
+        (2,)
         """
         if getattr(users, "shape", ())[1:] == (3,):
-            return float(np.mean(self.predict(users) == signs(items, len(users))))
-        return self._frozen()._scores_of_pairs(users, items)
+            return float(np.average(self.predict(users) == signs(items, len(users)), weights=sample_weight))
+        if sample_weight is not None:
+            raise InputError("sample_weight goes with integer triples X and y")
+        now = copy(self)
+        u, j = now._user_codes(users), now._item_codes(items)
+        return now._scores(*now._pair_up(u, j, "users", "items"))
 
-    def _scores_of_pairs(self, users: Any, items: Any) -> FloatArray:
-        u, j = self._user_codes(users), self._item_codes(items)
-        return self.score_codes(*self._pair_up(u, j, "users", "items"))
-
-    @of_one_moment
-    def score_any(self, u: Codes, j: Codes) -> FloatArray:
+    def _scores_any(self, u: Codes, j: Codes) -> FloatArray:
         """Scores of pairs of codes of which some are -1: unknown users rank like everyone, unknown items score 0."""
         out, known = np.zeros(len(u), np.float32), (u >= 0) & (j >= 0)
         if known.all():
-            return self.score_codes(u, j)
-        out[known] = self.score_codes(u[known], j[known])
+            return self._scores(u, j)
+        out[known] = self._scores(u[known], j[known])
         strangers = (u < 0) & (j >= 0)
         if strangers.any():
             out[strangers] = self.average_scores()[j[strangers]]
         return out
 
     def calibrate(self) -> Any:
-        """Find how sure to be, on comparisons put aside: costs about as much as another fit (of few answers, ten).
+        """Calibrate probabilities on held-out comparisons.
 
-        Nothing is done where it is known: a fit that chose its regularisation on held-out answers found it then, and
-        :meth:`probability` does where nobody else did. A file holds what was found before ``save``.
+        :meth:`probability` does this on its first call. Call it yourself before :meth:`save`, so that the loaded model
+        has probabilities at once. It takes about as long as another fit, or as ten fits for few answers. Nothing is
+        done if the fit has calibrated probabilities already.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+
+        Raises
+        ------
+        InputError
+            If the model was loaded from a file without its comparisons.
+
+        See Also
+        --------
+        Estimator.probability : Predict which of two items a user prefers.
+        plot.calibration : Draw how often predicted probabilities come true.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.Global().fit(rather.simulate(n_users=50, n_items=20).comparisons)
+        >>> model.calibrate().slope_ > 0
+        True
         """
-        self._require_fit()
-        now = self._frozen()
-        if now._slope.found is not None:
+        now = copy(self)
+        fitted = now.fitted
+        if fitted.slope.found is not None:
             return self
-        if now._fitted_to is None:
+        if fitted.training is None:
             raise InputError(
                 "this model was saved before its probabilities were calibrated, and calibrating needs the comparisons "
                 "it was fitted to; fit it again, call calibrate(), and save it then"
             )
-        found = now._found_calibration(now._fitted_to)
-        now._slope.own = now._reluctance(now._fitted_to, found)
-        now._slope.found = found  # last: who finds it, finds all
+        found = now._found_calibration(fitted.training)
+        fitted.slope.own = now._reluctance(fitted.training, found)
+        fitted.slope.found = found  # last: who finds it, finds all
         return self
 
     def _found_calibration(self, comparisons: Comparisons) -> Calibration:
         """From twins fitted to what is left when some is put aside."""
-        return by_twins(self._twin(), comparisons, self._models_ties(comparisons.source))
+        return by_twins(self._twin(), comparisons, self._as_fitted()._models_ties(comparisons.source))
 
     def _margins(self, pairs: Pairs) -> Any:
         """By how much the winners of comparisons are ahead."""
-        return self.score_codes(pairs.user, pairs.winner) - self.score_codes(pairs.user, pairs.loser)
+        return self._scores(pairs.user, pairs.winner) - self._scores(pairs.user, pairs.loser)
 
     def _models_ties(self, source: Source) -> bool:
         """Whether ties are outcomes of their own."""
@@ -407,18 +704,57 @@ class Estimator(Stateful):
         return None
 
     def probability(self, users: Any, left: Any, right: Any) -> FloatArray:
-        """Probability that each user prefers ``left`` to ``right``: sigma(a (s_left - s_right)).
+        """Predict which of two items a user prefers.
 
-        The slope a is ``slope_`` for a typical user who has met both items; it depends on how many items a user is
-        known to have met and on how many of the two are new to them (docs/mathematics.md), as held-out training
-        comparisons say. Where the fit did not find it, the first call does; see :meth:`calibrate`.
+        Probabilities are calibrated on held-out comparisons; the first call does this if the fit did not.
+
+        Parameters
+        ----------
+        users : id or list of id
+            One user, or one for each pair.
+        left : id or list of id
+            The first item of each pair.
+        right : id or list of id
+            The second item of each pair.
+
+        Returns
+        -------
+        array of float
+            Probability that the user prefers the left item, for each pair.
+
+        Raises
+        ------
+        InputError
+            If a user or an item is not in the model, or the lists differ in length.
+
+        See Also
+        --------
+        AltSVM.probability_interval : Add an interval to each probability.
+        Estimator.calibrate : Calibrate probabilities before saving.
+
+        Notes
+        -----
+        The probability is the logistic function of a slope times the difference of the scores. The slope depends on how
+        many items the user has seen in training and on how many of the two items the user has not seen. The page
+        docs/mathematics.md has details.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = {"user": ["ann", "bob", "cat"] * 9, "item": ["A", "A", "B"] * 9}
+        >>> clicks = rather.Comparisons.from_clicks(votes)
+        >>> rather.Popularity().fit(clicks).probability("cat", "A", "B").shape
+        (1,)
         """
-        now = self._calibrated()
-        u, a, b = now._asked(users, left, right)
-        margin = now.score_codes(u, a) - now.score_codes(u, b)
-        unmet = sum(~is_in(now.seen_, u, item) for item in (a, b))
-        found: Calibration = now._slope.found
-        return found.probability(margin, np.diff(now.seen_[0])[u], unmet)
+        return self._calibrated()._probability(users, left, right)
+
+    def _probability(self, users: Any, left: Any, right: Any) -> FloatArray:
+        u, a, b = self._asked(users, left, right)
+        margin, seen = self._scores(u, a) - self._scores(u, b), self.fitted.seen
+        unmet = sum(~is_in(seen, u, item) for item in (a, b))
+        found = self.fitted.slope.found
+        assert found is not None
+        return found.probability(margin, np.diff(seen[0])[u], unmet)
 
     def _asked(self, users: Any, left: Any, right: Any) -> tuple[Codes, Codes, Codes]:
         """Codes of equal length of users and pairs of items."""
@@ -427,28 +763,55 @@ class Estimator(Stateful):
         u, a = self._pair_up(u, a, "users", "items")
         return u, a, np.ascontiguousarray(np.broadcast_to(b, a.shape))
 
-    def _calibrated(self) -> Any:
+    def _calibrated(self) -> Self:
         """The model as it is now, calibrated."""
-        self._require_fit()
-        now = self._frozen()
+        now = copy(self)
         if now.slope_ is None:
             now.calibrate()
         return now
 
     # -- lists --------------------------------------------------------------------------------------------------
 
-    @of_one_moment
     def rank(self, user: Any = EVERYONE, items: Any = None) -> Table:
-        """All items for one user, best first: columns item, score, rank.
+        """Rank all items for one user, best first.
+
+        Use :meth:`recommend` for lists for many users, or to leave out items that a user has seen.
 
         Parameters
         ----------
         user : id, optional
-            Nobody in particular by default: everybody's ranking, that of someone nothing is known about.
-        items : list of ids, optional
-            Rank only these.
+            The user. Default: nobody in particular, which gives the ranking shared by all users.
+        items : list of id, optional
+            Items to rank. Default: all items.
+
+        Returns
+        -------
+        Table
+            Columns item, score, rank.
+
+        Raises
+        ------
+        InputError
+            If the user or an item is not in the model.
+
+        See Also
+        --------
+        Estimator.recommend : Recommend the best items to several users.
+        AltSVM.rank : The same with a range of places for each item.
+
+        Examples
+        --------
+        >>> import rather
+        >>> stars = {"user": ["ann", "ann", "bob", "bob"], "item": ["A", "B", "A", "C"], "rating": [5, 4, 4, 1]}
+        >>> rather.ItemMean(shrink=1).fit(rather.Comparisons.from_ratings(stars)).rank()
+        item    score  rank
+        A      0.6667     1
+        B      0.2500     2
+        C     -1.2500     3
         """
-        self._require_fit()
+        return copy(self)._ranked(user, items)
+
+    def _ranked(self, user: Any, items: Any) -> Table:
         among = self._candidates(items)
         if user is EVERYONE:
             _, item, score, place = best_of_all(self.average_scores(), 1, len(among), None, among)
@@ -459,7 +822,6 @@ class Estimator(Stateful):
             _, item, score, place = self._best(u, len(among), None, among)
         return self._table({"item": self.items_[item], "score": score, "rank": place})
 
-    @of_one_moment
     def recommend(
         self,
         users: Any,
@@ -469,42 +831,70 @@ class Estimator(Stateful):
         unknown: str = "error",
         by: str = "interest",
     ) -> Table:
-        """The k best items to show each user: columns user, item, score, rank.
+        """Recommend the best items to one or several users.
+
+        Use :meth:`rank` for the whole ranking of one user.
 
         Parameters
         ----------
-        users : id or list of ids
+        users : id or list of id
+            The users.
         k : int, optional
-            At most the number of items; 10 by default, or all where there are fewer. A list is shorter where exclusions
-            leave fewer; it is never padded.
-        exclude : None, "seen", list of items, Comparisons, or a table with user and item columns
-            Items to leave out: none, those in the user's training comparisons, some for everybody, or those given for
-            the user.
-        items : list of ids, optional
-            Recommend only from these.
-        unknown : {"error", "everyone", "skip"}
-            What users that the model does not know get: an error, everybody's ranking, or no list (and a warning says
-            how many).
-        by : {"interest", "score"}
-            "interest": where the model learned it (from ratings that people chose to give), what they would take up and
-            like, best first; the column score is then the sum of both, in standard deviations. Everywhere else, and
-            with "score", lists are in the order of :meth:`score`: what they would rather have, if they had met it all.
+            Number of items for each user. Default: 10, or all items if there are fewer. A list is shorter if exclusions
+            leave fewer items.
+        exclude : "seen", list of id, Comparisons or table, optional
+            Items to leave out: the items in the user's training data, a list for all users, or the user's rows of a
+            table with user and item. Default: none.
+        items : list of id, optional
+            Items that may be recommended. Default: all items.
+        unknown : {"error", "everyone", "skip"}, default "error"
+            Treatment of users that the model does not know: raise an error, use the ranking shared by all users, or
+            leave them out with a warning.
+        by : {"interest", "score"}, default "interest"
+            Order of the lists. "score" is the order of :meth:`rank`. "interest" also takes into account what a user is
+            likely to choose at all, where the model learned this from ratings. Otherwise the two are equal.
+
+        Returns
+        -------
+        Table
+            Columns user, item, score, rank. For lists by interest, score is the sum of both parts in standard
+            deviations.
+
+        Raises
+        ------
+        InputError
+            If a user or an item is not in the model, or k is larger than the number of items.
+
+        See Also
+        --------
+        Estimator.rank : Rank all items for one user.
+        precision : Measure a model's recommendations.
+
+        Examples
+        --------
+        >>> import rather
+        >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+        >>> model = rather.ClickRanker(rank=2).fit(rather.Comparisons.from_clicks(clicks))
+        >>> model.recommend(["cat", "bob"], k=1, exclude="seen")["item"].tolist()
+        ['milk', 'tea']
         """
-        self._require_fit()
+        return copy(self)._recommended(users, k, exclude, items, unknown, by)
+
+    def _recommended(self, users: Any, k: int | None, exclude: Any, items: Any, unknown: str, by: str) -> Table:
         check_unknown(unknown)
         one_of("by", by, ("interest", "score"))
         asked = as_ids(as_list(users), "the list of users")
-        u = self.user_vocabulary_.codes(asked)
+        u = self.fitted.users.codes(asked)
         if unknown == "error":
-            self.user_vocabulary_.known(asked, self.UNKNOWN_USER)
+            self.fitted.users.known(asked, self.UNKNOWN_USER)
         elif unknown == "skip" and (u < 0).any():
             left_out(int((u < 0).sum()), len(u), "users")
             asked, u = asked[u >= 0], u[u >= 0]
         among = self._candidates(items)
         k = self._checked_k(k, len(among), "items")
         excluded, among = exclusions(
-            exclude, asked, among, people=self.user_vocabulary_, items=self.item_vocabulary_,
-            seen=lambda: select(self.seen_, u), names=self.names_,
+            exclude, asked, among, people=self.fitted.users, items=self.fitted.items,
+            seen=lambda: select(self.fitted.seen, u), names=self.fitted.names,
         )  # fmt: skip
         query, item, score, place = self._best_any(u, k, excluded, among, by)
         columns = {"user": asked[query], "item": self.items_[item], "score": score, "rank": place}
@@ -531,7 +921,7 @@ class Estimator(Stateful):
     def _candidates(self, items: Any) -> Codes:
         """Codes of the items to choose from, in order."""
         if items is None:
-            return np.arange(len(self.items_), dtype=np.int32)
+            return np.arange(len(self.fitted.items), dtype=np.int32)
         codes = np.unique(self._item_codes(items))
         if not len(codes):
             raise InputError("the list of items is empty; name some, or leave it out for all")
@@ -543,42 +933,63 @@ class Estimator(Stateful):
             return min(10, most)
         number("k", k, at_least=1, integer=True)
         if k > most:
-            raise InputError(f"k is {k}, but there are only {most} {what}; ask for at most {most}")
+            raise InputError(f"k is {k}, but there are only {most} {what}; ask for at most {most}", "k")
         return int(k)
 
     def _table(self, columns: dict[str, Any], **about: Any) -> Table:
         """Return a result in the caller's kind of frame, with the caller's names of columns and the choices made."""
-        named = {self.names_.get(role, role): column for role, column in columns.items()}
-        return Table(named, self.frame_kind_, about)
+        fitted = self.fitted
+        return Table(
+            {fitted.names.get(role, role): column for role, column in columns.items()}, fitted.frame_kind, about
+        )
 
     # -- files --------------------------------------------------------------------------------------------------
 
-    @of_one_moment
     def save(self, path: str | Path, comparisons: bool = True) -> None:
-        """Write the model to a file, whole or not at all. :func:`rather.load` reads it back.
+        """Write the fitted model to a file.
 
-        The same model gives the same bytes. A file that was written after :meth:`calibrate` has probabilities at once.
+        :func:`load` reads it. The file is written completely or not at all, and equal models give equal bytes. It holds
+        data only, no code.
 
         Parameters
         ----------
         path : path
-        comparisons : bool
-            Whether the file also holds the comparisons that the model was fitted to, which are everybody's answers. The
-            loaded model needs them for intervals of users, effects, :meth:`AltSVM.update` and
-            :meth:`AltSVM.certificate`. A model that was loaded without them, or is of newcomers, is saved without them.
+            The file.
+        comparisons : bool, default True
+            Whether the file also holds the comparisons that the model was fitted to. The loaded model needs them for
+            intervals, effects, updates and certificates. Without them the file is smaller and holds nobody's answers.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        InputError
+            If this kind of estimator cannot be saved.
+
+        See Also
+        --------
+        load : Read a model from a file.
+        Estimator.calibrate : Calibrate probabilities before saving.
+
+        Examples
+        --------
+        >>> import rather, tempfile
+        >>> model = rather.Global().fit(rather.simulate(n_users=50, n_items=20, per_user=10).comparisons)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/votes.rather")
+        ...     loaded = rather.load(f"{folder}/votes.rather")
+        >>> loaded.rank()["item"].tolist() == model.rank()["item"].tolist()
+        True
         """
-        self._require_fit()
-        save_model(self, path, comparisons)
+        save_model(copy(self), path, comparisons)
 
     # -- helpers ------------------------------------------------------------------------------------------------
 
     def _user_codes(self, users: Any) -> Codes:
-        self._require_fit()
-        return self.user_vocabulary_.known(as_list(users), self.UNKNOWN_USER)
+        return self.fitted.users.known(as_list(users), self.UNKNOWN_USER)
 
     def _item_codes(self, items: Any) -> Codes:
-        self._require_fit()
-        return self.item_vocabulary_.known(as_list(items), REFIT)
+        return self.fitted.items.known(as_list(items), REFIT)
 
     @staticmethod
     def _pair_up(a: Codes, b: Codes, left: str, right: str) -> tuple[Codes, Codes]:

@@ -15,8 +15,9 @@ from ..data.ids import Ids, Vocabulary
 from ..errors import FileError
 from ..native import threads
 from .calibration import Calibration, Slope
-from .features import known_of
+from .fitted import FittedModel
 from .kept import packed, unpacked
+from .scorers import Scorer
 from .tensors import read_tensors, write_tensors
 
 FORMAT, UNCHECKED = "rather-model-2", "rather-model-1"
@@ -31,20 +32,20 @@ NOT_SAVED = {"callback", "checkpoint"}  # a file must not decide what a later fi
 
 def save_model(model: Any, path: str | Path, comparisons: bool = True) -> None:
     """Write a fitted model; see :meth:`Estimator.save`."""
-    start, item = model.seen_
-    own = model._fitted_to if comparisons and not model.__dict__.get("_are_newcomers") else None
+    fitted = model.fitted
+    own = fitted.training if comparisons and fitted.parent is None else None
     rows, said = ({}, None) if own is None else packed(own)
     tensors = {
         **model._tensors(),
-        "seen_start": np.asarray(start, np.int64),
-        "seen_item": np.asarray(item, np.int32),
-        **_pack_ids("users", model.users_),
-        **_pack_ids("items", model.items_),
+        "seen_start": np.asarray(fitted.seen[0], np.int64),
+        "seen_item": np.asarray(fitted.seen[1], np.int32),
+        **_pack_ids("users", fitted.users.ids),
+        **_pack_ids("items", fitted.items.ids),
         **rows,
     }
     about = {
         **about_model(model),
-        "ids": {"users": _id_kind(model.users_), "items": _id_kind(model.items_)},
+        "ids": {"users": _id_kind(fitted.users.ids), "items": _id_kind(fitted.items.ids)},
         **({} if said is None else {"comparisons": said}),
     }
     write_tensors(path, FORMAT, tensors, {"about": json.dumps(about, sort_keys=True)})
@@ -52,16 +53,18 @@ def save_model(model: Any, path: str | Path, comparisons: bool = True) -> None:
 
 def about_model(model: Any) -> dict[str, Any]:
     """What a file says of a fitted model beside its tensors and ids, as JSON: what ``assembled`` takes."""
-    fitted = {**model.get_params(), **model.__dict__.get("_fitted_with", {})}  # whatever set_params said since
-    params = {k: v.item() if isinstance(v, np.generic) else v for k, v in fitted.items()}
+    fitted, now = model.fitted, model.get_params()
+    given = {name: fitted.params.get(name, value) for name, value in now.items()}  # whatever set_params said since
+    params = {k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()}
+    parts = {name: getattr(fitted, name.removesuffix("_")) for name in FITTED}
     return {
         "class": type(model).__name__,
         "params": {k: v for k, v in params.items() if isinstance(v, SAVED_PARAMS) and k not in NOT_SAVED},
         **model._about(),
-        "slope": None if model._slope.found is None else asdict(model._slope.found),
-        "names": {role: name for role, name in model.names_.items() if role in NAMED},
-        "fitted": {name: getattr(model, name) for name in FITTED if hasattr(model, name)},
-        "frame_kind": model.frame_kind_,
+        "slope": None if fitted.slope.found is None else asdict(fitted.slope.found),
+        "names": {role: name for role, name in fitted.names.items() if role in NAMED},
+        "fitted": {name: value for name, value in parts.items() if value is not None},
+        "frame_kind": fitted.frame_kind,
     }
 
 
@@ -101,37 +104,26 @@ def assembled(kind: type[Any], tensors: dict[str, Any], about: dict[str, Any], u
     names = set(kind._param_names()) - NOT_SAVED
     model = kind(**{k: v for k, v in about["params"].items() if k in names})
     threads(model.n_threads)
-    state = model._unfitted()
-    state.user_vocabulary_, state.item_vocabulary_ = Vocabulary(users, "user"), Vocabulary(items, "item")
-    state.seen_ = tensors["seen_start"], tensors["seen_item"]
-    state._fitted_with = {name: value for name, value in model.get_params().items() if name != "callback"}
-    state._slope = Slope(_calibration(about["slope"]))
-    state.frame_kind_, state.names_, state._fitted_to = about["frame_kind"], about.get("names", {}), None
-    for name, value in about["fitted"].items():
-        setattr(state, name, value)
-    sound = _is_sound(state, about["fitted"]) and state._restore(tensors, about)
+    fitted = FittedModel(
+        {name: value for name, value in model.get_params().items() if name != "callback"}, Vocabulary(users, "user"),
+        Vocabulary(items, "item"), about["frame_kind"], about.get("names", {}),
+        (tensors["seen_start"], tensors["seen_item"]), Scorer(), None, Slope(_calibration(about["slope"])),
+        **{name.removesuffix("_"): value for name, value in about["fitted"].items() if name in FITTED},
+    )  # fmt: skip
+    sound = _is_sound(fitted, about["fitted"]) and model._restore(fitted, tensors, about)
     if sound and "comparisons" in about:
-        state._fitted_to = unpacked(
-            tensors, about["comparisons"], state.user_vocabulary_, state.item_vocabulary_, _learned(state),
-            frame_kind=state.frame_kind_, names=state.names_,
+        fitted.training = unpacked(
+            tensors, about["comparisons"], fitted.users, fitted.items, fitted.features,
+            frame_kind=fitted.frame_kind, names=fitted.names,
         )  # fmt: skip
-        if hasattr(state, "_known"):
-            state._known = known_of(state._fitted_to)
         sound = SMALLEST_RIDGE < about["fitted"].get("bias_reg_", 1.0) < LARGEST_RIDGE
-    if not sound:
-        return None
-    model._adopt(state.__dict__)
-    return model
+    return model._with(fitted) if sound else None
 
 
-def _learned(state: Any) -> Any:
-    return state._learned() if hasattr(state, "_learned") else {}
-
-
-def _is_sound(state: Any, fitted: Any) -> bool:
+def _is_sound(model: FittedModel, fitted: Any) -> bool:
     """Whether what every model holds is of the right kind and size."""
-    users, items = len(state.user_vocabulary_), len(state.item_vocabulary_)
-    start, item = state.seen_
+    users, items = len(model.users), len(model.items)
+    start, item = model.seen
     return (
         users > 0
         and items > 0
@@ -144,10 +136,10 @@ def _is_sound(state: Any, fitted: Any) -> bool:
         and start.min() == 0  # with the next line: differences cannot wrap around
         and bool((np.diff(start) >= 0).all())
         and (not len(item) or (item.min() >= 0 and item.max() < items))
-        and (state._slope.found is None or state._slope.found.is_sound())
-        and isinstance(state.names_, dict)
-        and all(role in NAMED and isinstance(name, str) for role, name in state.names_.items())
-        and state.frame_kind_ in ("dict", "pandas", "polars", "pyarrow")
+        and (model.slope.found is None or model.slope.found.is_sound())
+        and isinstance(model.names, dict)
+        and all(role in NAMED and isinstance(name, str) for role, name in model.names.items())
+        and model.frame_kind in ("dict", "pandas", "polars", "pyarrow")
         and set(fitted) <= set(FITTED)
         and all(FITTED[name](value) for name, value in fitted.items())
     )

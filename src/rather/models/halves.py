@@ -19,12 +19,15 @@ from typing import Any
 import numpy as np
 
 from ..data.source import Source
-from ..native import threads
 from ..solving import start
 from ..solving.mixed import Answering, answering, plainly
 from ..solving.newton import Newton
 from ..solving.problem import Problem
 from ..solving.reg import reg_scales
+from ..solving.rounds import Stop, solve
+from ..solving.spec import Spec
+from .fitted import FittedModel
+from .scorers import Factors
 
 ROUNDS, TOL = 40, 3e-4
 FEWEST = 20  # people in a half
@@ -32,17 +35,20 @@ TOO_LARGE = 1.5  # times what coins explain
 MUCH, NOTED = 0.25, 2.0  # a difference between the two, beside the estimate and beside its error
 
 
-def estimates(model: Any, source: Source) -> tuple[tuple[str, ...], Any, Any]:
-    """(names, estimates, standard errors) of a fitted model's effects."""
-    n_threads, source = threads(model.n_threads), plainly(source)
-    ties, people = model._models_ties(source), np.flatnonzero(np.diff(source.store.start) > 0)
-    coins = model.trust_ is not None
+def estimates(
+    fitted: FittedModel, spec: Spec, source: Source, effects: Any, ties: bool
+) -> tuple[tuple[str, ...], Any, Any]:
+    """(names, estimates, standard errors) of a fitted model's effects, which are ``effects`` in units of scores."""
+    n_threads, source = spec.n_threads, plainly(source)
+    people, factors = np.flatnonzero(np.diff(source.store.start) > 0), fitted.scorer
+    coins = spec.trust is not None
+    assert isinstance(factors, Factors)
 
     def given(part: Source, U: Any, V: Any, rank: int, sway: Any, directions: int | None) -> Answering:
         return answering(part, U, V, rank, n_threads, sway, coins, directions, ties)
 
     def of_all() -> Answering:
-        return given(source, model.U_, model.V_, model.rank_, model._sway_of(source), None)
+        return given(source, factors.U, factors.V, factors.rank, effects, None)
 
     found = of_all()
     if coins:  # which make effects larger by as many as they are; what they make larger still was picked, not found
@@ -51,11 +57,11 @@ def estimates(model: Any, source: Source) -> tuple[tuple[str, ...], Any, Any]:
         largest = TOO_LARGE * np.abs(plain.estimate) / share + 2 * plain.error
         coins = bool((np.abs(found.estimate) <= largest).all())
         found = found if coins else plain
-    people = np.random.default_rng(model.seed).permutation(people)
+    people = np.random.default_rng(spec.seed).permutation(people)
     if len(people) < 2 * FEWEST:
         return found.names, found.estimate, found.error
     parts = [source.of_users(np.isin(np.arange(source.n_users), half)) for half in (people[::2], people[1::2])]
-    fits = _fits(model, source, parts, n_threads)
+    fits = _fits(fitted, factors, spec, source, parts, effects)
     own = [
         given(part, fit.U, fit.V, fit.rank, fit.effects(), found.directions)
         for part, fit in zip(parts, fits, strict=True)
@@ -71,18 +77,19 @@ def estimates(model: Any, source: Source) -> tuple[tuple[str, ...], Any, Any]:
     return found.names, estimate, found.error
 
 
-def _fits(model: Any, source: Source, parts: list[Source], n_threads: int) -> list[Problem]:
+def _fits(
+    fitted: FittedModel, factors: Factors, spec: Spec, source: Source, parts: list[Source], effects: Any
+) -> list[Problem]:
     """What the model would be of either part, as stiff for its size."""
-    scales = reg_scales(source.store, loss=model.loss, scales=model._scales(source)[0], n_threads=n_threads)
-    factors = model.reg_ / scales[0], model.bias_reg_ / scales[1]
-    made = []
+    scale, bias_scale = reg_scales(
+        source.store, loss=spec.loss, scales=spec.scales(source)[0], n_threads=spec.n_threads
+    )
+    assert fitted.reg is not None and fitted.bias_reg is not None
+    given, made = (fitted.reg / scale, fitted.bias_reg / bias_scale), []
     for part in parts:
-        problem = model._problem(part, model._scales(part)[0], None, model.rank_, *factors)
-        model._sways(problem, part)
-        start.from_items(problem, model.V_, model.seed)
-        solver = Newton(problem, model.seed)
-        for _ in range(ROUNDS):
-            if solver.round()["gap"] <= TOL:
-                break
+        problem = spec.problem(part, spec.scales(part)[0], None, factors.rank, *given, known=fitted.known)
+        problem.set_effects_in_scores(effects)
+        start.from_items(problem, factors.V, spec.seed)
+        solve(Newton(problem, spec.seed), Stop(TOL, ROUNDS))
         made.append(problem)
     return made

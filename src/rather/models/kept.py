@@ -59,7 +59,7 @@ def _packed_rows(comparisons: Comparisons) -> tuple[dict[str, Any], dict[str, An
     kept = comparisons.source.kept()
     if kept is None:
         raise InputError(
-            f"{type(comparisons.source).__name__} does not say what a file must hold of it; save with comparisons=False"
+            f"{type(comparisons.source).__name__} does not say what a file must hold of it", remedy="save without"
         )
     rows, about = kept
     columns = {field.name: getattr(rows, field.name) for field in fields(rows)}

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
+from ..data.comparisons import Comparisons
 from ..data.described import OFF
 from ..data.source import Source, plural
-from ..errors import InputError, number, one_of
-from ..native import LOSSES, threads
-from ..solving import reg as scale_of
-from ..solving.described import priors
+from ..errors import InputError
+from ..native import threads
 from ..solving.effects import Around
-from ..solving.exposure import Exposure, exposure_features, restored
+from ..solving.exposure import restored
 from ..solving.mixed import alike
-from ..solving.problem import Problem
-from ..solving.scales import Scales, UserRule, scales
 from ..solving.smoothing import ROUND_BY_ROUND
+from ..solving.spec import Spec
 from . import halves
 from .additions import with_items
-from .certified import Certified, Posed
-from .features import known_of
+from .calibration import Calibration, Slope
+from .certified import Certified
+from .fitted import FittedModel
 from .newcomers import FoldInModel
-from .parameters import allowed, check_bias, check_shape
+from .parameters import allowed
+from .posed import Posed
 from .summary import unconverged
 
 
 class LowRank(Certified, FoldInModel):
-    """An estimator with the parameters that say what is minimised, whatever minimises it."""
+    """Hold the parameters that AltSVM and Convex share, and the problem they define."""
 
     reg: float | str | None
     loss: str
@@ -38,96 +39,97 @@ class LowRank(Certified, FoldInModel):
     balance: float | None
     exposure: bool | None
     ties: str
-    bias_reg_: float
 
     def _facts(self) -> list[str]:
-        exposure = ["with exposure (which items users met)"] if self.prior_ is not None else []
-        trust = ["users weighted by trust"] if self.trust_ is not None else []
+        fitted = self.fitted
+        exposure = ["with exposure (which items users met)"] if fitted.prior is not None else []
+        trust = ["users weighted by trust"] if fitted.trust is not None else []
         features = []
-        for role, learned in self._learned().items():
+        for role, learned in fitted.features.items():
             used = sum(strength != OFF for strength in learned.strengths)
             features.append(f"{used} of {plural(len(learned.strengths), 'block')} of {role} features used")
-        return [*exposure, *trust, *features, *unconverged(self)]
+        return [*exposure, *trust, *features, *unconverged(fitted)]
 
-    def _scales(self, source: Source) -> tuple[Scales, UserRule]:
-        balance = source.balance if self.balance is None else self.balance
-        scaled, rule = scales(source.store, user_power=self.user_power, item_power=self.item_power, balance=balance)
-        if self.trust_ is not None:
-            scaled = replace(scaled, user_weight=scaled.user_weight * self.trust_)
-        return scaled, rule
+    def _spec(self) -> Spec:
+        """Return what these parameters minimise."""
+        return Spec(
+            self.loss, self.bias, self.reg, self.item_power, self.user_power, self.balance, self.exposure, self.seed,
+            threads(self.n_threads),
+        )  # fmt: skip
+
+    def _fitted_spec(self) -> Spec:
+        """Return what the fit minimised, whatever ``set_params`` has changed since."""
+        return replace(self._as_fitted()._spec(), trust=self.fitted.trust)
 
     def _check_features(self, what: str) -> None:
         """They are learned from."""
 
-    def _exposure(self, source: Source, wanted: bool | None = None) -> Exposure | None:
-        """The features of who met what, where ``exposure`` (or what was decided already) says so."""
-        wanted = self.exposure if wanted is None else wanted
-        return exposure_features(source, wanted=wanted, seed=self.seed, n_threads=threads(self.n_threads))
-
-    def _problem(
-        self,
-        source: Source,
-        scaled: Scales,
-        exposed: Exposure | None,
-        rank: int,
-        factor: float | None = None,
-        bias_factor: float | None = None,
-    ) -> Problem:
-        """The problem these parameters pose; the factors (times the two scales) stand for ``reg`` and ``bias=True``.
-
-        None: ``reg`` if it is a number, else the source's own factors.
-        """
-        n_threads = threads(self.n_threads)
-        problem = Problem(
-            source.store, rank=rank, loss=self.loss, bias=self.bias is not False, scales=scaled, n_threads=n_threads,
-            priors=priors(source.store, scaled, exposed, self._known, n_threads), around=Around.of(source),
-        )  # fmt: skip
-        scale, bias_scale = scale_of.reg_scales(
-            source.store, loss=self.loss, scales=scaled, n_threads=n_threads,
-            tied=problem.priors.items if problem.priors is not None and problem.tied else None,
-        )  # fmt: skip
-        given = factor is None and not isinstance(self.reg, str) and self.reg is not None
-        reg = float(self.reg) if given else (source.reg_factor if factor is None else factor) * scale  # type: ignore[arg-type]
-        usual = source.bias_factor if bias_factor is None else bias_factor
-        bias_reg = usual * bias_scale if isinstance(self.bias, bool) else float(self.bias)
-        problem.set_reg(reg, bias_reg)
-        return problem
-
     def add_items(self, new: Any, features: Any = None) -> Any:
-        """Take in new items, from what is known of them or what people whom the model knows said; returns the model.
+        """Add new items to the fitted model, without changing anything else.
 
-        With everything else as it is, the vectors and biases of the new items are what their features make of them (for
-        models that were fitted with ``item_features``); from what was said about them they are solved for: one convex
-        problem, which takes no longer than what was said. Comparisons of known items with one another say nothing here;
-        :meth:`AltSVM.update` learns from all of them, and takes in new people too.
+        The vectors of the new items follow from their features, or from comparisons by users of the model, or from
+        both. Use :meth:`update` to learn from all comparisons and to add new users.
 
         Parameters
         ----------
-        new : table of features, or Comparisons
-            A table as ``item_features`` of ``fit``: items that nobody has compared yet. Or what was said about them.
-        features : table of features, optional
-            Of the items that comparisons are about, which are then expected to be what these make of them. Items that
-            are only described join them.
+        new : table or Comparisons
+            Features of items that nobody compared yet, as ``item_features`` of :meth:`fit`. Or comparisons of new items
+            with any others, by users of the model.
+        features : table, optional
+            Features of the items in the comparisons. Items that are only described here are added too.
+
+        Returns
+        -------
+        Estimator
+            The model itself.
+
+        Raises
+        ------
+        InputError
+            If none of the items is new, or a user is not in the model.
+
+        See Also
+        --------
+        AltSVM.update : Add newer comparisons, users and items.
+        AltSVM.fold_in : Add a new user.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = {"user": ["ann", "bob", "cat"], "winner": ["A", "A", "B"], "loser": ["B", "C", "C"]}
+        >>> model = rather.AltSVM(rank=1).fit(rather.Comparisons.from_frame(votes))
+        >>> new = rather.Comparisons.from_frame({"user": ["ann"], "winner": ["D"], "loser": ["A"]})
+        >>> model.add_items(new).items_.tolist()
+        ['A', 'B', 'C', 'D']
         """
-        return self._built_apart("add_items", lambda work: with_items(work, new, features))
+        self._fitted = with_items(copy(self), new, features)
+        return self
 
     def _posed_again(self) -> Posed | None:
-        if self._fitted_to is None or "_are_newcomers" in self.__dict__:
+        fitted = self.fitted
+        if fitted.training is None or fitted.parent is not None:
             return None
-        self.set_params(**self._fitted_with)
-        source, n_threads, lam = self._fitted_to.source, threads(self.n_threads), getattr(self, "lam", None)
-        exposed = None if self.prior_ is None else restored(source, self.prior_[0], n_threads)
-        delta = ROUND_BY_ROUND[-1] if self.loss_ == "hinge" else 0.0
+        assert fitted.loss is not None and fitted.reg is not None and fitted.bias_reg is not None
+        spec, source, lam = self._fitted_spec(), fitted.training.source, fitted.params.get("lam")
+        exposed = None if fitted.prior is None else restored(source, fitted.prior[0], spec.n_threads)
+        delta = ROUND_BY_ROUND[-1] if fitted.loss == "hinge" else 0.0
         radius = None if lam is None else math.sqrt(lam * source.n_users * source.n_items)
-        scaled, _ = self._scales(source)
+        scaled, _ = spec.scales(source)
         around = Around.of(source)
         return Posed(
-            source, self.loss_, self.bias is not False, scaled, self.reg_, self.bias_reg_, delta, exposed, radius,
-            known_of(self._fitted_to), around, () if around is None else self._sway_of(source) * around.scale,
+            source, fitted.loss, spec.bias is not False, scaled, fitted.reg, fitted.bias_reg, delta, exposed, radius,
+            fitted.known, around, () if around is None else self._effects_of(source) * around.scale,
         )  # fmt: skip
 
+    def _sure_of(self, fitted: FittedModel, comparisons: Comparisons, found: Calibration | None) -> FittedModel:
+        """Return the model of the end of a fit, with the calibration that it found on held-out answers."""
+        if found is None or not fitted.converged:
+            return fitted
+        return replace(fitted, slope=Slope(found, self._with(fitted)._reluctance(comparisons, found)))
+
     def _estimates(self, source: Source) -> Any:
-        return halves.estimates(self, source)
+        spec = replace(self._fitted_spec(), n_threads=threads(self.n_threads))
+        return halves.estimates(self.fitted, spec, source, self._effects_of(source), self._models_ties(source))
 
     def _check_told_apart(self, source: Source) -> None:
         """Refuse numbers that are but differences of the items' own: they cannot be told from the items' worth."""
@@ -140,14 +142,4 @@ class LowRank(Certified, FoldInModel):
 
     def _settled(self) -> dict[str, Any]:
         bias = allowed(self.bias_reg_) if self.bias is not False else False
-        return {"reg": allowed(self.reg_), "bias": bias, "exposure": self.prior_ is not None}
-
-    def _check_problem(self) -> None:
-        one_of("loss", self.loss, LOSSES)
-        check_shape(self.item_power, self.balance)
-        number("user_power", self.user_power, at_least=0, at_most=2)
-        if self.exposure is not None and not isinstance(self.exposure, bool):
-            raise InputError(f"exposure is {self.exposure!r}; it must be True, False or None (where it says something)")
-        check_bias(self.bias)
-        one_of("ties", self.ties, ("model", "half"))
-        threads(self.n_threads)
+        return {"reg": allowed(self.reg_), "bias": bias, "exposure": self.exposure_}

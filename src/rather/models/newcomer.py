@@ -1,4 +1,4 @@
-"""One newcomer, as a model of newcomers says of them: scores, rankings and probabilities."""
+"""Newcomer: a new user of a click model, with scores, rankings and probabilities."""
 
 from __future__ import annotations
 
@@ -11,12 +11,23 @@ from .exclusions import for_one_person
 
 
 class Newcomer:
-    """Made by ``fold_in`` of a model that is not made of vectors alone.
+    """Hold a new user of a click model: scores, rankings and probabilities.
+
+    ``fold_in`` of :class:`ClickRanker`, :class:`EASE` or :class:`RP3beta` returns it.
+
+    Parameters
+    ----------
+    model : Estimator
+        The model whose only user is this one.
 
     Attributes
     ----------
-    model : estimator
-        The model of this person alone: its one user.
+    model : Estimator
+        The model whose only user is this one.
+
+    See Also
+    --------
+    ClickRanker.fold_in : Add a new user from their clicks.
     """
 
     def __init__(self, model: Any) -> None:
@@ -28,36 +39,104 @@ class Newcomer:
 
     @property
     def answers(self) -> list[Any]:
-        """The items they clicked, or preferred to something."""
+        """Items that the user clicked, or preferred to another item."""
         clicked: list[Any] = self.model.items_[self.model.seen_[1]].tolist()
         return clicked
 
     def score(self, items: Any) -> FloatArray:
-        """Scores of items."""
+        """Return the user's scores of items.
+
+        Parameters
+        ----------
+        items : id or list of id
+            The items.
+
+        Returns
+        -------
+        array of float
+            One score for each item.
+
+        See Also
+        --------
+        Newcomer.rank : Rank all items.
+        """
         scores: FloatArray = self.model.score([self._id], items)
         return scores
 
     def probability(self, left: Any, right: Any) -> float:
-        """Probability of preferring ``left`` to ``right``."""
+        """Predict which of two items the user prefers.
+
+        Parameters
+        ----------
+        left : id
+            The first item.
+        right : id
+            The second item.
+
+        Returns
+        -------
+        float
+            Probability that the user prefers the left item.
+
+        See Also
+        --------
+        Newcomer.score : Return scores of items.
+        """
         told = self.model.probability([self._id], left, right)
         if len(told) != 1:
             raise InputError(f"probability compares one item with one; {len(told)} pairs were given")
         return float(told[0])
 
     def rank(self, items: Any = None, interval: float | None = None, top: int | None = None) -> Table:
-        """All items, or only some, best first: columns item, score, rank. An ``interval`` is refused."""
+        """Rank all items for the user, best first.
+
+        Parameters
+        ----------
+        items : list of id, optional
+            Items to rank. Default: all items.
+        interval : None
+            Refused: click models have no posterior for one user.
+        top : None
+            Refused, as is ``interval``.
+
+        Returns
+        -------
+        Table
+            Columns item, score, rank.
+
+        See Also
+        --------
+        Newcomer.recommend : Recommend the best items.
+        """
         if interval is not None or top is not None:
             raise InputError(f"{type(self.model).__name__} does not know how sure it is of places; fit AltSVM")
         made: Table = self.model.rank(self._id, items=items)
         return made
 
     def recommend(self, k: int | None = None, exclude: Any = None, items: Any = None, by: str = "interest") -> Table:
-        """The k best items to show (10 by default), or of ``items``: columns item, score, rank.
+        """Recommend the best items to the user.
 
-        ``exclude`` are items to leave out (a list or a table of items), or "seen": those clicked. ``by`` is as in
-        :meth:`Estimator.recommend`.
+        Parameters
+        ----------
+        k : int, optional
+            Number of items. Default: 10, or all items if there are fewer.
+        exclude : "seen", list of id or table, optional
+            Items to leave out. "seen": the items the user clicked. Default: none.
+        items : list of id, optional
+            Items that may be recommended. Default: all items.
+        by : {"interest", "score"}, default "interest"
+            Order of the list, as in :meth:`Estimator.recommend`.
+
+        Returns
+        -------
+        Table
+            Columns item, score, rank.
+
+        See Also
+        --------
+        Newcomer.rank : Rank all items.
         """
-        names = self.model.names_
+        names = self.model.fitted.names
         gone = for_one_person(exclude, names)
         made: Table = self.model.recommend([self._id], k=k, exclude=gone, items=items, by=by)
         columns = {name: column for name, column in made.columns.items() if name != names.get("user", "user")}

@@ -1,25 +1,121 @@
-"""Checks of the parameters that several estimators have."""
+"""Parameters of estimators: each is declared once, with its values, its documentation and the stage it belongs to.
+
+The class of an estimator's parameters is a frozen dataclass. Its fields are the arguments of ``__init__`` in their
+order; the checks of ``fit``, the docstrings, the command line, Spark, checkpoints and ``update`` all read them.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from os import PathLike
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
-from ..errors import InputError, number, one_of
+from ..errors import Domain
+from ..native import LOSSES
 
+P = ParamSpec("P")
+S = TypeVar("S")
+T = TypeVar("T")
+
+Stage = Literal["objective", "method", "run"]
 MOST_RANK = 4096
 LEAST, MOST = 1e-30, 1e30  # of a ridge, far enough inside single precision
-GIVEN = object()
 
 
-def check_rank(rank: object) -> None:
-    number("rank", rank, at_least=1, at_most=MOST_RANK, integer=True)
+@dataclass(frozen=True)
+class Parameter:
+    """The declaration of a parameter; called with a default, it is a field of a class of parameters.
+
+    Attributes
+    ----------
+    domain : Domain
+        The values that are accepted.
+    doc : str
+        The text of the docstring. Its first sentence, and the one that begins with "None: ", are the line of help.
+    stage : {"objective", "method", "run"}
+        "objective" says what is minimised, which ``update`` keeps; "method" how, which a resumed fit keeps as well;
+        "run" what may change on resuming.
+    """
+
+    domain: Domain
+    doc: str
+    stage: Stage = "objective"
+
+    def __call__(self, default: T) -> T:
+        return field(default=default, metadata={"parameter": self})
+
+    @property
+    def brief(self) -> str:
+        """The first sentence of the documentation, for a line of help."""
+        first = self._sentences()[0]
+        return f"{first[0].lower()}{first[1:]}"
+
+    def usual(self, default: object) -> str:
+        """Return the default in words, or the rule that None stands for."""
+        rules = [sentence for sentence in self._sentences() if sentence.startswith("None: ")]
+        if rules:
+            return rules[0].removeprefix("None: ")
+        if default is None or isinstance(default, bool):
+            return {None: "none", True: "yes", False: "no"}[default]
+        return f"{default:g}" if isinstance(default, float) else str(default)
+
+    def _sentences(self) -> list[str]:
+        parts = re.split(r'(?<=\.) (?=[A-Z0-9"`])', self.doc)
+        return [part.rstrip(".").replace('"', "").replace("``", "") for part in parts]
 
 
-def check_shape(item_power: object, balance: object) -> None:
-    """Check how ridges grow with counts and how users are weighted; balance=None stands for the source's."""
-    number("item_power", item_power, at_least=0, at_most=2)
-    if balance is not None:
-        number("balance", balance, at_least=0, at_most=1)
+@dataclass(frozen=True)
+class Params:
+    """The parameters of an estimator. Values are stored as given, and checked when a fit begins."""
+
+    def check(self) -> None:
+        """Refuse the first value that its parameter does not accept."""
+        for name, parameter in declared(type(self)).items():
+            parameter.domain(name, getattr(self, name))
+
+
+def declared(params: type[Params]) -> dict[str, Parameter]:
+    """Return the declarations of all parameters by name, in the order of ``__init__``."""
+    return {f.name: f.metadata["parameter"] for f in fields(params)}
+
+
+def of_stages(params: type[Params], *stages: Stage) -> list[str]:
+    """Return the names of the parameters of some stages."""
+    return [name for name, parameter in declared(params).items() if parameter.stage in stages]
+
+
+def accepts(params: Callable[P, T]) -> Callable[[Callable[[S, T], None]], Callable[Concatenate[S, P], None]]:
+    """Give an ``__init__`` of one value, the parameters, the signature of their class."""
+
+    def signed(init: Callable[[S, T], None]) -> Callable[Concatenate[S, P], None]:
+        def __init__(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
+            init(self, params(*args, **kwargs))
+
+        own = inspect.signature(params)
+        this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        signature = own.replace(parameters=[this, *own.parameters.values()], return_annotation=None)
+        __init__.__signature__ = signature  # type: ignore[attr-defined]
+        __init__.declared = list(own.parameters)  # type: ignore[attr-defined]
+        __init__.__qualname__, __init__.__module__ = init.__qualname__, init.__module__
+        return __init__
+
+    return signed
+
+
+class ReadThrough:
+    """An attribute of an estimator that is read from its parameters, and set by ``set_params``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, estimator: Any, kind: type[Any]) -> Any:
+        return self if estimator is None else getattr(estimator.params, self.name)
+
+    def __set__(self, estimator: Any, value: object) -> None:
+        estimator.set_params(**{self.name: value})
 
 
 def allowed(ridge: float) -> float:
@@ -27,21 +123,136 @@ def allowed(ridge: float) -> float:
     return max(ridge, LEAST)
 
 
-def check_bias(bias: object) -> None:
-    """Check a switch that may also be a ridge."""
-    if not isinstance(bias, bool):
-        number("bias", bias, at_least=LEAST, at_most=MOST)
+# -- parameters of several estimators ---------------------------------------------------------------------------------
 
+RIDGE = Domain(float, at_least=LEAST, at_most=MOST)
+RIDGE_OR_RULE = Domain(float, at_least=LEAST, at_most=MOST, none=True)
+SWITCH_OR_RIDGE = Domain(float, at_least=LEAST, at_most=MOST, flag=True)
+WHOLE = Domain(int, at_least=1)
+LENGTH = Domain(int, at_least=1, at_most=MOST_RANK)
+SHARE = Domain(float, at_least=0, at_most=1)
+SHARE_OR_RULE = Domain(float, at_least=0, at_most=1, none=True)
+POWER = Domain(float, at_least=0, at_most=2)
+GAP = Domain(float, at_least=0)
+STEPS = Domain(float, above=0, at_most=1e30)
+FLAG = Domain(flag=True)
 
-def check_fit_params(model: Any, reg: object = GIVEN) -> None:
-    """Check the parameters that every fit in rounds has; None stands for a rule. ``reg`` is the model's by default."""
-    reg = model.reg if reg is GIVEN else reg
-    number("max_iter", model.max_iter, at_least=1, integer=True)
-    if model.tol is not None:
-        number("tol", model.tol, at_least=0)
-    number("seed", model.seed, at_least=0, at_most=2**63 - 1, integer=True)
-    if reg is not None:
-        number("reg", reg, at_least=LEAST, at_most=MOST)
-    if model.callback is not None and not callable(model.callback):
-        raise InputError(f"callback is {model.callback!r}; it must be a function of (model, record)")
-    one_of("on_interrupt", model.on_interrupt, ("keep", "raise"))
+RANK = Parameter(
+    LENGTH,
+    "Number of taste dimensions, the length of the vectors of users and items. A higher rank captures more tastes, "
+    "and needs more answers and more time.",
+    "method",
+)
+LOSS = Parameter(
+    Domain(words=tuple(LOSSES)),
+    'Penalty of a comparison whose winner leads by the margin x. It is max(0, 1-x)^2 for "squared_hinge", '
+    'max(0, 1-x) for "hinge" and log(1+e^-x) for "logistic". Choose "logistic" for scores in log-odds.',
+)
+ITEM_POWER = Parameter(
+    POWER,
+    "Growth of an item's ridge with the number n of users who compared it, as n to this power. 0: all items have the "
+    "same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about equally.",
+)
+STEP = Parameter(
+    STEPS,
+    "Length of the first steps. Make it smaller if the objective rises or overflows, and larger if it hardly falls.",
+    "method",
+)
+DECAY = Parameter(
+    Domain(float, at_least=0, at_most=1e30),
+    "Decay of the steps: in round t they have the length step / (1 + decay t). 0: all rounds take equal steps.",
+    "method",
+)
+ROUNDS = Parameter(
+    WHOLE,
+    "Largest number of rounds. A round solves for all items, then for all users. A fit that stops here has "
+    "``converged_`` False; give more rounds if the objective in ``history_`` still falls.",
+    "run",
+)
+N_THREADS = Parameter(
+    Domain(int, at_least=1, at_most=4096, none=True),
+    "Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and "
+    "``OMP_NUM_THREADS``. The fit returns the same bits with any number.",
+    "run",
+)
+RACING_THREADS = Parameter(
+    N_THREADS.domain,
+    "Number of threads. None: as many as the process may keep busy. With more than one the steps race without locks, "
+    "and results vary from run to run; give 1 to reproduce a fit.",
+    "run",
+)
+LIST_THREADS = Parameter(
+    N_THREADS.domain,
+    "Number of threads that make lists. None: as many as the process may keep busy. Results do not depend on it.",
+    "run",
+)
+SEED = Parameter(
+    Domain(int, at_least=0, at_most=2**63 - 1),
+    "Seed of all random draws. A different seed gives a different start and other held-out answers.",
+)
+CALIBRATION_SEED = Parameter(
+    SEED.domain, "Seed of the draw of comparisons that are held out to calibrate probabilities."
+)
+VERBOSE = Parameter(FLAG, "Whether to show a progress bar.", "run")
+CALLBACK = Parameter(
+    Domain(other="a function of (model, record)", test=callable, none=True),
+    "Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. "
+    "An estimator with a lambda here cannot be pickled before it is fitted.",
+    "run",
+)
+ON_INTERRUPT = Parameter(
+    Domain(words=("keep", "raise")),
+    'Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep them, '
+    "and raise KeyboardInterrupt.",
+    "run",
+)
+CHECKPOINT = Parameter(
+    Domain(other="a path", test=lambda value: isinstance(value, (str, PathLike)), none=True),
+    "File that is rewritten after every round. A fit of the same data and parameters that finds it continues from it, "
+    "so a killed fit loses at most one round, or the search for ``reg``.",
+    "run",
+)
+REG_OR_CV = Parameter(
+    Domain(float, at_least=LEAST, at_most=MOST, words=("cv",), none=True),
+    'Ridge of all user and item vectors; a larger one shrinks personal lists towards the shared one. "cv": a factor of '
+    "the data's scale, chosen on held-out answers; for votes together with the ridge of the biases (if ``bias`` is "
+    'True) and the rank (if it is None). None: "cv" for votes and for up to 30,000 ratings that imply up to a million '
+    "comparisons; else the fixed factor 1.7, or about 1.3 for clicks. The choice takes as long as up to ten fits, and "
+    "half a fit from a million votes on. The value used is ``reg_``.",
+)
+BIAS = Parameter(
+    SWITCH_OR_RIDGE,
+    "Whether items have a bias, the global ranking from which personal lists deviate. A number is the ridge of the "
+    "biases. True: a factor of the data's scale, 2 or, for votes, 1 or what is chosen with ``reg``. Turn it off to "
+    "compare with models that have no bias.",
+)
+USER_POWER = Parameter(
+    POWER, "Growth of a user's ridge with the number of items that the user compared, as for ``item_power``."
+)
+BALANCE = Parameter(
+    SHARE_OR_RULE,
+    "Exponent of the weight N^-balance of each comparison of a user who has N of them. 0: all comparisons count "
+    "equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and clicks, because n "
+    "ratings imply about n^2 / 2 pairs, but not as many independent answers.",
+)
+EXPOSURE = Parameter(
+    Domain(flag=True, none=True),
+    "Whether to learn also from which items users compared. The prior means of the vectors are then linear in the "
+    "leading singular vectors of the seen items. It helps where users choose what they rate, and hurts where items are "
+    "assigned. None: where the singular values show that users choose.",
+)
+TIES = Parameter(
+    Domain(words=("model", "half")),
+    'Treatment of ties. "model": a third outcome, by the model of Rao and Kupper, with each user\'s own reluctance to '
+    'decide; :meth:`probability` then has three columns. "half": half a vote each way. Scores take ties as half votes '
+    "in both cases.",
+)
+TOL = Parameter(
+    Domain(float, at_least=0, none=True),
+    "Gap at which the fit stops: the gain that a round can still expect (its Newton decrements), relative to the "
+    'objective. None: 3e-4, 0.02 for clicks, 5e-4 with ``exposure``. With rank="auto" it is the certified distance '
+    "from the optimum over all ranks (None: 0.01). Make it smaller to compare objectives, not to predict better.",
+    "run",
+)
+
+Callback = Callable[[Any, dict[str, float]], Any]

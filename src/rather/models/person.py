@@ -1,8 +1,9 @@
-"""What a model says of a newcomer: scores, rankings and probabilities of one vector."""
+"""Person: a new user of a factor model, with scores, rankings, probabilities and intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -14,18 +15,54 @@ from ..errors import InputError, number, one_of
 from ..native import FloatArray, threads
 from .belief import Belief, between
 from .exclusions import exclusions, for_one_person
-from .factors import best_rows, score_rows
 from .interest import INTEREST
 from .places import check
+from .scorers import best_rows, score_rows
 
 
 class Person:
-    """Made by ``fold_in`` of a model.
+    """Hold a new user of a model: scores, rankings, probabilities, intervals.
+
+    :meth:`AltSVM.fold_in` returns it. It keeps the state of the model it came from.
+
+    Parameters
+    ----------
+    model : Estimator
+        The model that the user was added to.
+    u : array
+        The user's vector, with 1 for the bias.
+    answers : list
+        The answers given.
+    met : array of int
+        Codes of the items in the answers.
+    reluctance : callable
+        Returns the user's reluctance to decide.
+    believed : callable
+        Returns the posterior.
 
     Attributes
     ----------
+    model : Estimator
+        The model that the user was added to.
+    answers : list of tuple
+        The answers: (winner, loser), (item, item, "tie") or (item, rating).
     factors : array of shape (rank,)
-    answers : list of (winner, loser) and (item, item, "tie"), or of (item, rating)
+        The user's vector.
+
+    See Also
+    --------
+    AltSVM.fold_in : Add a new user from a few answers.
+    next_question : Return the most informative pair to ask this user.
+
+    Examples
+    --------
+    >>> import rather
+    >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=100, n_items=30, rank=2).comparisons)
+    >>> person = model.fold_in([("item 1", "item 2")])
+    >>> person
+    Person: 1 answers
+    >>> len(person.recommend(k=3, exclude="seen"))
+    3
     """
 
     def __init__(
@@ -37,7 +74,7 @@ class Person:
         reluctance: Callable[[], FloatArray | None],
         believed: Callable[[], Belief],
     ) -> None:
-        self.model = model._frozen()  # the state they came from, whatever is fitted later
+        self.model = copy(model)  # the model they came from, whatever is fitted later
         self.answers, self._reluctance, self._believed = answers, reluctance, believed
         self._u, self._met = u, met  # the items in the answers
 
@@ -46,7 +83,7 @@ class Person:
 
     @property
     def reluctance(self) -> float:
-        """To decide, beside the typical person's; 1 where the model knows nothing of ties."""
+        """Reluctance to decide, relative to the typical user; 1 for models without ties."""
         if self.model._knows_ties():
             self.model._calibrated()
         own = self._reluctance()
@@ -54,21 +91,72 @@ class Person:
 
     @property
     def factors(self) -> FloatArray:
+        """The user's vector, read-only."""
         return read_only(self._u[0, : self.model.rank_])
 
     def score(self, items: Any) -> FloatArray:
-        """Scores of items."""
-        return score_rows(self._u, self.model.V_, threads(self.model.n_threads), self.model._item_codes(items))
+        """Return the user's scores of items.
+
+        Parameters
+        ----------
+        items : id or list of id
+            The items.
+
+        Returns
+        -------
+        array of float
+            One score for each item.
+
+        See Also
+        --------
+        Person.rank : Rank all items.
+        """
+        return score_rows(
+            self._u, self.model.fitted.scorer.V, threads(self.model.n_threads), self.model._item_codes(items)
+        )
 
     def reward(self, features: Any) -> FloatArray:
-        """Scores of things that need not be items of the model, from their features: see :meth:`AltSVM.reward`."""
+        """Score things by their features, for this user.
+
+        Parameters
+        ----------
+        features : table or array of shape (n, columns)
+            Features of the things, as in :meth:`AltSVM.reward`.
+
+        Returns
+        -------
+        array of float
+            One score for each thing.
+
+        See Also
+        --------
+        AltSVM.reward : The same for users of the model.
+        """
         out: FloatArray = self.model._rewards(self._u, np.zeros(1, np.int32), features)[0]
         return out
 
     def probability(self, left: Any, right: Any, side: str | None = None, covariates: Any = None) -> Any:
-        """Probability of preferring ``left`` to ``right``; of left, a tie and right where people tied.
+        """Predict which of two items the user prefers, or how likely a tie is.
 
-        ``side`` and ``covariates`` are as in :meth:`AltSVM.probability`.
+        Parameters
+        ----------
+        left : id
+            The first item.
+        right : id
+            The second item.
+        side : {"left", "right"}, optional
+            Which item stands first, for models that estimated position bias. Default: neither.
+        covariates : dict of float, optional
+            The left item's value minus the right item's value, by name. Default: 0.
+
+        Returns
+        -------
+        float or array of shape (3,)
+            Probability that the user prefers the left item. For models of votes with ties: left, tie, right.
+
+        See Also
+        --------
+        Person.probability_interval : Predict with an interval.
         """
         a, b = self.score(left), self.score(right)
         if len(a) != 1 or len(b) != 1:
@@ -77,18 +165,35 @@ class Person:
         unmet = sum(int(self.model._item_codes(item)[0]) not in met for item in (left, right))
         now = self.model._calibrated()
         margin = a[0] - b[0] + now._surroundings(side, covariates, 1)[0] @ np.array([*now.context_effects_.values()])
-        told = now._slope.found.told(margin, len(met), unmet, self.reluctance)
+        told = now.fitted.slope.found.told(margin, len(met), unmet, self.reluctance)
         return told if told.ndim else float(told)
 
     @cached_property
     def posterior(self) -> Belief:
-        """What is known of how much items are worth to them, in the model's codes of items."""
+        """Posterior of the user's taste, given the answers."""
         return self._believed()
 
     def rank(self, items: Any = None, interval: float | None = None, top: int | None = None) -> Table:
-        """All items, or only some, best first: columns item, score, rank.
+        """Rank all items for the user, best first, optionally with ranges of places.
 
-        With an ``interval`` also how sure that is, as in :meth:`AltSVM.rank`.
+        Parameters
+        ----------
+        items : list of id, optional
+            Items to rank. Default: all items.
+        interval : float, optional
+            Probability such as 0.9. Adds ranges of places, as in :meth:`AltSVM.rank`. Default: no ranges.
+        top : int, optional
+            Number of first places for the column p_top. Default: 10, or 3 for fewer than twenty items.
+
+        Returns
+        -------
+        Table
+            Columns item, score, rank; with an interval also best, worst, p_top and group.
+
+        See Also
+        --------
+        AltSVM.rank : The same for users of the model.
+        plot.leaderboard : Draw a ranking with its ranges of places.
         """
         among = self.model._candidates(items)
         if interval is None:
@@ -100,7 +205,27 @@ class Person:
         return made
 
     def difference(self, other: Any = None, items: Any = None, interval: float = 0.9) -> Table:
-        """Where their taste differs from another person's, or from the typical one's: :meth:`AltSVM.difference`."""
+        """Compare the user's preferences with another's, most certain differences first.
+
+        Parameters
+        ----------
+        other : Person, optional
+            Another new user of the same model. Default: the typical user.
+        items : list of id, optional
+            Items to compare. Default: all items.
+        interval : float, default 0.9
+            Probability with which each difference is within low and high.
+
+        Returns
+        -------
+        Table
+            Columns item, difference, low, high and probability, as in :meth:`AltSVM.difference`.
+
+        See Also
+        --------
+        AltSVM.difference : The same for users of the model.
+        plot.person : Draw the differences from the typical user.
+        """
         model, among = self.model, self.model._candidates(items)
         if other is not None and (
             not isinstance(other, Person) or not np.array_equal(other.model.items_, model.items_)
@@ -118,7 +243,30 @@ class Person:
     def probability_interval(
         self, left: Any, right: Any, interval: float = 0.9, side: Any = None, covariates: Any = None
     ) -> Table:
-        """Return the posterior probability of preferring ``left``: see :meth:`AltSVM.probability_interval`."""
+        """Predict which of two items the user prefers, with an interval.
+
+        Parameters
+        ----------
+        left : id or list of id
+            The first item of each pair.
+        right : id or list of id
+            The second item of each pair.
+        interval : float, default 0.9
+            Probability with which low and high contain the probability of a user whose taste is known exactly.
+        side : {"left", "right"} or list of these, optional
+            Which item stands first, for models that estimated position bias. Default: neither.
+        covariates : dict of float, or dict of list of float, optional
+            The left item's value minus the right item's value, by name. Default: 0.
+
+        Returns
+        -------
+        Table
+            Columns probability, low, high.
+
+        See Also
+        --------
+        AltSVM.probability_interval : The same for users of the model.
+        """
         number("interval", interval, above=0.0, below=1.0)
         a, b = self.model._pair_up(self.model._item_codes(left), self.model._item_codes(right), "left", "right")
         mean, variance = self.posterior.margins(a, b)
@@ -127,28 +275,46 @@ class Person:
         return made
 
     def recommend(self, k: int | None = None, exclude: Any = None, items: Any = None, by: str = "interest") -> Table:
-        """The k best items to show (10 by default), or of ``items``: columns item, score, rank.
+        """Recommend the best items to the user.
 
-        ``exclude`` are items to leave out (a list or a table of items), or "seen": those in the answers. ``by`` is as
-        in :meth:`Estimator.recommend`.
+        Parameters
+        ----------
+        k : int, optional
+            Number of items. Default: 10, or all items if there are fewer.
+        exclude : "seen", list of id or table, optional
+            Items to leave out. "seen": the items in the answers. Default: none.
+        items : list of id, optional
+            Items that may be recommended. Default: all items.
+        by : {"interest", "score"}, default "interest"
+            Order of the list, as in :meth:`Estimator.recommend`.
+
+        Returns
+        -------
+        Table
+            Columns item, score, rank.
+
+        See Also
+        --------
+        Person.rank : Rank all items.
         """
         one_of("by", by, ("interest", "score"))
         among = self.model._candidates(items)
         k = self.model._checked_k(k, len(among), "items")
         seen = np.array([0, len(self._met)], np.int64), self._met
-        nobody, names = as_ids([], "the newcomer"), self.model.names_
+        nobody, names = as_ids([], "the newcomer"), self.model.fitted.names
         excluded, among = exclusions(
-            for_one_person(exclude, names), nobody, among, people=self.model.user_vocabulary_,
-            items=self.model.item_vocabulary_, seen=lambda: seen, names=names,
+            for_one_person(exclude, names), nobody, among, people=self.model.fitted.users,
+            items=self.model.fitted.items, seen=lambda: seen, names=names,
         )  # fmt: skip
         return self._best(k, excluded, among, shown=by == "interest")
 
     def _best(self, k: int, excluded: Any, items: Codes, shown: bool = False) -> Table:
-        model, rows = self.model, (self._u, self.model.V_)
-        interest = getattr(model, "interest_", None) if shown else None
+        model = self.model
+        rows = self._u, model.fitted.scorer.V
+        interest = model.fitted.interest if shown else None
         if interest is not None:
             met = np.unique(self._met)
-            rows = interest.rows(self._u, model.V_, model.rank_ + 1, (np.array([0, len(met)]), met))
+            rows = interest.rows(*rows, model.rank_ + 1, (np.array([0, len(met)]), met))
         one = np.zeros(1, np.int32)
         _, item, score, place = best_rows(rows[0], one, rows[1], k, excluded, items, threads(model.n_threads))
         scale = {} if interest is None else {"scale": INTEREST}

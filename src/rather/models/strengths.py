@@ -25,7 +25,8 @@ from ..native import FloatArray, core
 from ..solving import start
 from ..solving.described import Known, alone_weight
 from ..solving.newton import Newton
-from ..solving.problem import Problem
+from ..solving.rounds import Stop, solve
+from ..solving.spec import Spec
 from .features import LARGEST, known_of
 from .tuning import RANK, part_of
 
@@ -65,25 +66,27 @@ class Chosen:
         )
 
 
-def settled(model: Any, comparisons: Comparisons, saved: list[Any] | None = None) -> Comparisons:
-    """The comparisons with settled strengths of their features, which are what a model that is being fitted knows.
+def settled(
+    spec: Spec, comparisons: Comparisons, saved: list[Any] | None = None
+) -> tuple[Comparisons, tuple[Any, Any]]:
+    """Return the comparisons with settled strengths of their features, and what each block of either side gained.
 
     ``saved`` is what :func:`kept` made of an earlier choice.
     """
-    chosen = choose_strengths(model, comparisons) if saved is None else _restored(saved, known_of(comparisons))
+    chosen = choose_strengths(spec, comparisons) if saved is None else _restored(saved, known_of(comparisons))
     if any(chosen):
         found = zip(chosen, known_of(comparisons), strict=True)
         comparisons = comparisons.knowing(*(d.with_strengths(c.strengths, c.alone) if c and d else d for c, d in found))
-    model._gains = chosen[0] and chosen[0].gains, chosen[1] and chosen[1].gains
-    model._known = known_of(comparisons)
-    return comparisons
+    return comparisons, (chosen[0] and chosen[0].gains, chosen[1] and chosen[1].gains)
 
 
-def kept(model: Any) -> list[Any]:
-    """What a model that is being fitted has chosen, as JSON."""
+def kept(comparisons: Comparisons, gains: tuple[Any, Any]) -> list[Any]:
+    """Return what was chosen, as JSON."""
     return [
-        None if d is None or gains is None else [[None if s == OFF else s for s in d.strengths], gains, d.alone]
-        for d, gains in zip(model._known, model._gains, strict=True)
+        None
+        if d is None or own is None or d.strengths is None
+        else [[None if s == OFF else s for s in d.strengths], own, d.alone]
+        for d, own in zip(known_of(comparisons), gains, strict=True)
     ]
 
 
@@ -98,15 +101,15 @@ def _restored(saved: list[Any], known: Known) -> tuple[Chosen | None, Chosen | N
     return made[0], made[1]
 
 
-def choose_strengths(model: Any, comparisons: Comparisons) -> tuple[Chosen | None, Chosen | None]:
+def choose_strengths(spec: Spec, comparisons: Comparisons) -> tuple[Chosen | None, Chosen | None]:
     """For the features of the users and of the items; None where there are none, or they are settled."""
     known = known_of(comparisons)
     asked = tuple(d is not None and d.strengths is None for d in known)
     if not any(asked):
         return None, None
-    some = part_of(comparisons, model.seed, LARGE, LARGE / max(comparisons.source.answers(), 1))
-    exposed = model._exposure(some.source) is not None
-    trials = [_Trial(model, some, known, asked, exposed, time) for time in range(_times(some, asked))]
+    some = part_of(comparisons, spec.seed, LARGE, LARGE / max(comparisons.source.answers(), 1))
+    exposed = spec.exposed(some.source) is not None
+    trials = [_Trial(spec, some, known, asked, exposed, time) for time in range(_times(some, asked))]
     search = _Search([trial for trial in trials if trial.stands], known, asked)
     return search.chosen(0), search.chosen(1)
 
@@ -132,15 +135,15 @@ class _Trial:
     """What is said by people, and about items, who are left out of fits."""
 
     def __init__(
-        self, model: Any, comparisons: Comparisons, known: Known, asked: Sequence[bool], exposed: bool, time: int
+        self, spec: Spec, comparisons: Comparisons, known: Known, asked: Sequence[bool], exposed: bool, time: int
     ) -> None:
-        source, order = comparisons.source, np.random.default_rng(model.seed)
+        source, order = comparisons.source, np.random.default_rng(spec.seed)
         size = source.n_users, source.n_items
         out = []
         for described, wanted, n in zip(known, asked, size, strict=True):
             fold = (order.permutation(n) + time) % SHARE == 0
             out.append(fold & described.known if wanted and described is not None else np.zeros(n, bool))
-        self.model, self.known = model, known
+        self.spec, self.known = spec, known
         self.regressions: dict[int, _Alone] = {}
         self.out = users, items = out[0], out[1]
         self.rest = source.without_items(items).of_users(~users)
@@ -148,12 +151,12 @@ class _Trial:
         self.stands = bool(store.n_entries)
         if not self.stands:
             return
-        self.scaled = model._scales(self.rest)[0]
-        self.exposed = model._exposure(self.rest, exposed)
+        self.scaled = spec.scales(self.rest)[0]
+        self.exposed = spec.exposed(self.rest, exposed)
         alive, told = np.diff(store.start) > 0, (store.item_count > 0) | items | known.tied
 
         def asked_of(part: Source, people: Mask, both: Mask) -> Pairs:
-            pairs = part.some_pairs(MOST_PAIRS, np.random.default_rng([model.seed, time]))
+            pairs = part.some_pairs(MOST_PAIRS, np.random.default_rng([spec.seed, time]))
             return pairs.take(people[pairs.user] & both[pairs.winner] & both[pairs.loser])
 
         about = asked_of(source.without_items(~items), alive, items)  # of new ones with one another
@@ -165,24 +168,17 @@ class _Trial:
 
     def fit(self, strengths: Strengths, begin: Fit | None) -> Fit:
         """The rest, about solved, with the usual regularisation; from another of these."""
-        model, before = self.model, self.model._known
-        both = zip(self.known, strengths, strict=True)
-        model._known = Known(*(d if d is None or d.strengths == s else d.with_strengths(s) for d, s in both))
-        try:
-            rank = min(RANK, self.rest.n_users, self.rest.n_items)
-            problem: Problem = model._problem(self.rest, self.scaled, self.exposed, rank)
-        finally:
-            model._known = before
+        spec, both = self.spec, zip(self.known, strengths, strict=True)
+        known = Known(*(d if d is None or d.strengths == s else d.with_strengths(s) for d, s in both))
+        rank = min(RANK, self.rest.n_users, self.rest.n_items)
+        problem = spec.problem(self.rest, self.scaled, self.exposed, rank, known=known)
         if begin is None:
-            start.spectral(problem, model.seed)
+            start.spectral(problem, spec.seed)
         else:
             problem.U[:], problem.V[:] = begin.U, begin.V
             problem.set_effects(begin.g)
-            start.grow(problem, model.seed)
-        solver = Newton(problem, model.seed)
-        for _ in range(FIRST_ROUNDS if begin is None else ROUNDS):
-            if solver.round()["gap"] <= TOL:
-                break
+            start.grow(problem, spec.seed)
+        solve(Newton(problem, spec.seed), Stop(TOL, FIRST_ROUNDS if begin is None else ROUNDS))
         return Fit(problem.U, problem.V, problem.g, problem.rank, problem.n_threads)
 
     def losses(self, side: int, fit: Fit, strengths: Strengths) -> tuple[Any, float]:

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from ..data.embedded import Embedded
 from ..data.source import plural
+from .fitted import FittedModel
+from .scorers import Factors
 
 
-def summary(model: Any) -> str:
+def summary(kind: str, fitted: FittedModel, facts: Sequence[str]) -> str:
     """Return what ``repr`` says of a fitted model. Nothing is fitted or built for it."""
-    facts = [*_size(model), *model._facts()]
-    if vars(model).get("interrupted_"):
-        facts.append(f"interrupted after {plural(len(model.history_), 'round')}")
-    return f"{type(model).__name__} {_data(model)}" + (f": {', '.join(facts)}" if facts else "")
+    known = [*_size(fitted), *facts]
+    if fitted.interrupted:
+        known.append(f"interrupted after {plural(len(fitted.history or ()), 'round')}")
+    return f"{kind} {_data(fitted)}" + (f": {', '.join(known)}" if known else "")
 
 
-def unconverged(model: Any) -> list[str]:
+def unconverged(fitted: FittedModel) -> list[str]:
     """Return that the fit ended before it converged, if it did; for estimators whose rounds are meant to converge."""
-    state = vars(model)
-    stopped = not state.get("converged_", True) and not state.get("interrupted_")
-    return [f"not converged in {plural(len(model.history_), 'round')}"] if stopped else []
+    stopped = fitted.converged is False and not fitted.interrupted
+    return [f"not converged in {plural(len(fitted.history or ()), 'round')}"] if stopped else []
 
 
-def _data(model: Any) -> str:
-    users, items = plural(len(model.users_), "user"), plural(len(model.items_), "item")
-    if "_are_newcomers" in vars(model):
+def _data(fitted: FittedModel) -> str:
+    users, items = plural(len(fitted.users.ids), "user"), plural(len(fitted.items.ids), "item")
+    if fitted.parent is not None:
         return f"of {users} who joined by fold_in, on {items}"
-    own = model._fitted_to
+    own = fitted.training
     if own is None:  # which a file may leave out
         return f"fitted to answers of {users} on {items}"
     if isinstance(own.source, Embedded):
@@ -35,17 +36,15 @@ def _data(model: Any) -> str:
     return f"fitted to {own.source.in_words()} {'that name nobody,' if own.anonymous else f'of {users}'} on {items}"
 
 
-def _size(model: Any) -> list[str]:
+def _size(fitted: FittedModel) -> list[str]:
     """Return the rank and the regularisation, and how they were chosen."""
-    state = vars(model)
-    asked, tried = state.get("_fitted_with", {}).get("rank"), state.get("cv_results_", ())
-    rank = f"rank {state['rank_']}" if state.get("rank_") else ""
-    if rank and asked == "auto":
+    tried, scorer = fitted.cv_results or (), fitted.scorer
+    rank = f"rank {scorer.rank}" if isinstance(scorer, Factors) and scorer.rank else ""
+    if rank and fitted.params.get("rank") == "auto":
         rank += " (grown until no more helped)"
-    reg = f"reg {state['reg_']:.3g}" if "reg_" in state else ""
+    reg = "" if fitted.reg is None else f"reg {fitted.reg:.3g}"
     if reg and tried:
-        own = model._fitted_to
-        answers = "answers" if own is None else f"{own.source.unit}s"
+        answers = "answers" if fitted.training is None else f"{fitted.training.source.unit}s"
         both = "both " if rank and len({row["rank"] for row in tried}) > 1 else ""
         reg += f" ({both}chosen on held-out {answers})"
     return [fact for fact in (rank, reg) if fact]

@@ -1,8 +1,9 @@
-"""Models that say how sure they are: places within intervals, of one person, of everybody, and where two differ."""
+"""Models with posteriors: ranges of places for one user and for all, and differences between two users."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -15,18 +16,17 @@ from ..data.source import Source
 from ..data.tables import Table
 from ..errors import InputError, number
 from ..native import threads
-from ..solving.described import NOTHING, Known
 from . import places
 from .belief import Belief, Items, between
 from .crowd import Answers, Crowd, Found, found, spread
 from .estimator import EVERYONE
 from .everyone import moved
-from .state import of_one_moment
+from .fitted import FittedModel
+from .scorers import Factors
 from .swayed import Swayed
 
 NO_COMPARISONS = (
-    "how sure to be of {what} follows from the comparisons, and this model was read from a file without them; "
-    "save the fitted model with comparisons=True, or use fold_in(answers)"
+    "how sure to be of {what} follows from the comparisons, and this model was read from a file without them"
 )
 
 
@@ -34,46 +34,70 @@ LOG_ODDS = "log-odds"
 
 
 class Sure(Swayed):
-    """A factor model that knows what it does not know of people: see ``crowd`` and ``belief``."""
-
-    _sure = Found()  # of factors that were set by hand: there is nothing to find
-    # Of newcomers: what they said (None: of things that occur once), the codes of its items, their features.
-    _said: tuple[Source | None, Codes, Any] | None = None
-    _parent: Any = None  # of newcomers: the model they joined
-    _known: Known = NOTHING
-    _users_learned: Any = None
-    prior_: Any = None
+    """Add posteriors of users' tastes to a factor model: intervals and differences."""
 
     # -- rankings -----------------------------------------------------------------------------------------------
 
-    @of_one_moment
     def rank(self, user: Any = EVERYONE, items: Any = None, interval: float | None = None, top: Any = None) -> Table:
-        """All items for one user, best first: columns item, score, rank; how sure that is, with an ``interval``.
+        """Rank all items for one user, best first, optionally with ranges of places.
+
+        Use :meth:`recommend` for lists for many users, or to leave out items that a user has seen.
 
         Parameters
         ----------
         user : id, optional
-            Nobody in particular by default: everybody's ranking, that of someone nothing is known about.
-        items : list of ids, optional
-            Rank only these.
+            The user. Default: nobody in particular, which gives the ranking shared by all users.
+        items : list of id, optional
+            Items to rank. Default: all items.
         interval : float, optional
-            Between 0 and 1, such as 0.9: tell also between which places an item is with that probability (``best`` and
-            ``worst``: the range of whole places that comes nearest to it), how probable it is to be among the first
-            ``top``, and its ``group``: items of a group cannot be told apart from its first one. Items are then in the
-            order of their expected worth, and ``score`` is that worth in log-odds (docs/mathematics.md,
-            "What is known of a person"). It differs from :meth:`score` for users with few answers and for items that few met. The
-            intervals of everybody's ranking count users: answers of one user are correlated.
+            Probability such as 0.9. Adds the columns best, worst, p_top and group; best to worst is the range of whole
+            places whose probability is nearest to it. The first call takes as long as a few fits; :meth:`save` stores
+            what it finds. Default: no ranges.
         top : int, optional
-            10 by default, of fewer than twenty items 3. The table's ``about`` holds it.
+            Number of first places for the column p_top. Default: 10, or 3 for fewer than twenty items.
 
-        The first call with an interval learns how sure to be from answers put aside, which takes about as long as a few
-        fits; a file holds what was found before ``save``.
+        Returns
+        -------
+        Table
+            Columns item, score, rank. With an interval also best and worst, the range of places; p_top, the probability
+            of being among the first ``top``; and group: items of one group cannot be distinguished from its first one
+            yet. The score is then the posterior mean in log-odds, and its order can differ from that of :meth:`score`.
+
+        Raises
+        ------
+        InputError
+            If the user or an item is not in the model, or an interval is asked of a model loaded without its
+            comparisons.
+
+        See Also
+        --------
+        plot.leaderboard : Draw a ranking with its ranges of places.
+        AltSVM.difference : Compare two users' preferences.
+        Estimator.recommend : Recommend the best items to several users.
+
+        Notes
+        -----
+        The ranges for one user come from the posterior of the user's taste. The ranges of the shared ranking take into
+        account which users happened to answer: answers of one user are correlated, and users are independent. See "What
+        is known of a person" in docs/mathematics.md.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
+        >>> list(model.rank("user 7").columns)
+        ['item', 'score', 'rank']
+        >>> first = model.rank("user 7", interval=0.9)[0]
+        >>> first.best <= first.rank <= first.worst
+        True
         """
         if interval is None:
             if top is not None:
                 raise InputError("top is told with an interval: rank(user, interval=0.9, top=3)")
             return super().rank(user, items)
-        self._require_fit()
+        return copy(self)._ranked_within(user, items, interval, top)
+
+    def _ranked_within(self, user: Any, items: Any, interval: float, top: Any) -> Table:
         among = self._candidates(items)
         top = places.check(interval, top, len(among))
         if user is EVERYONE or not self.rank_:
@@ -84,20 +108,52 @@ class Sure(Swayed):
             draws = self._drawn(self._belief(self._one_code(user)), among)
         return self._placed_table(draws, among, interval, top)
 
-    @of_one_moment
     def difference(self, user: Any, other: Any = EVERYONE, items: Any = None, interval: float = 0.9) -> Table:
-        """Where a user's taste differs from another's, or from the typical person's, most surely first.
+        """Compare two users' preferences, most certain differences first.
 
-        Columns item, difference (how much more the item is worth to the user, in log-odds, than to the other, each
-        beside what all the items are worth to them), low and high (its interval) and probability: of the
-        difference being on that side of 0. Where 0 is within the interval nothing can be told yet.
+        Parameters
+        ----------
+        user : id
+            The user.
+        other : id, optional
+            The user to compare with. Default: the typical user.
+        items : list of id, optional
+            Items to compare. Default: all items.
+        interval : float, default 0.9
+            Probability with which each difference is within low and high.
+
+        Returns
+        -------
+        Table
+            Columns item; difference, the item's worth to the user minus its worth to the other, in log-odds; low and
+            high, its interval; and probability, that of the difference having this sign. If an interval contains 0, the
+            sign is uncertain. Worths are relative to the mean of all the items.
+
+        Raises
+        ------
+        InputError
+            If a user or an item is not in the model, or the model was loaded without its comparisons.
+
+        See Also
+        --------
+        plot.person : Draw one person's differences from the typical user.
+        AltSVM.rank : Rank all items for one user.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
+        >>> list(model.difference("user 7", "user 8").columns)
+        ['item', 'difference', 'low', 'high', 'probability']
         """
-        self._require_fit()
+        return copy(self)._difference(user, other, items, interval)
+
+    def _difference(self, user: Any, other: Any, items: Any, interval: float) -> Table:
         among = self._candidates(items)
         places.check(interval, None, len(among))
         mine = self._drawn(self._belief(self._one_code(user)), among)
         if other is EVERYONE:
-            theirs = self._items_met(newcomer=self._said is not None).offset[among][None]
+            theirs = self._items_met(newcomer=self.fitted.said is not None).offset[among][None]
         else:
             u = self._one_code(other)
             theirs = self._drawn(self._belief(u), among, other=u != self._one_code(user))
@@ -124,15 +180,20 @@ class Sure(Swayed):
         return belief.draws(places.n_draws(len(among)), among, rng)
 
     def _everyones_draws(self) -> Any:
-        if self.__dict__.get("_are_newcomers"):
+        fitted = self.fitted
+        if fitted.parent is not None:
             raise InputError("this is a model of newcomers to another; ask that one for everybody's ranking")
-        if self._fitted_to is None:
-            raise InputError(NO_COMPARISONS.format(what="everybody's ranking"))
-        t = self._prior_variance(self._fitted_to)  # of scores that are log-odds already
-        slope = self._calibrated()._slope.found.slope if t is None else 1.0
+        if fitted.training is None:
+            raise InputError(NO_COMPARISONS.format(what="everybody's ranking"), remedy="save with, or fold in")
+        t = self._prior_variance(fitted.training)  # of scores that are log-odds already
+        slope = 1.0
+        if t is None:
+            found = self._calibrated().fitted.slope.found
+            assert found is not None
+            slope = found.slope
         rng = np.random.default_rng(self.seed % 2**63)
         n = places.n_draws(len(self.items_))
-        return moved(self._fitted_to.source, self.average_scores(), slope, n, rng, self.trust_, t)
+        return moved(fitted.training.source, self.average_scores(), slope, n, rng, fitted.trust, t)
 
     def _prior_variance(self, comparisons: Comparisons) -> float | None:
         """Return the prior variance of everybody's scores where these are log-odds; None where they have a slope."""
@@ -140,18 +201,58 @@ class Sure(Swayed):
 
     # -- probabilities ------------------------------------------------------------------------------------------
 
-    @of_one_moment
     def probability_interval(
         self, users: Any, left: Any, right: Any, interval: float = 0.9, side: Any = None, covariates: Any = None
     ) -> Table:
-        """Probability that each user prefers ``left`` to ``right``, averaged over what is not known of them.
+        """Predict which of two items a user prefers, with an interval.
 
-        Columns probability, low and high: between which the probability is that we would give them, knew we all of
-        their taste. (The average is nearer to a half than they are, and may lie outside of a narrow interval.) Where
-        :meth:`probability` goes by how many items a user met, this goes by which, and by what they said of them; a tie
-        is as if they said both by halves. ``side`` and ``covariates`` are as there.
+        The probability is the posterior mean over the user's taste. It takes into account which items the user compared
+        and what the user said about them, where :meth:`probability` takes into account only how many.
+
+        Parameters
+        ----------
+        users : id or list of id
+            One user, or one for each pair.
+        left : id or list of id
+            The first item of each pair.
+        right : id or list of id
+            The second item of each pair.
+        interval : float, default 0.9
+            Probability with which low and high contain the probability of a user whose taste is known exactly.
+        side : {"left", "right"} or list of these, optional
+            Which item stands first, for models that estimated position bias. Default: neither.
+        covariates : dict of float, or dict of list of float, optional
+            The left item's value minus the right item's value, by name. Default: 0.
+
+        Returns
+        -------
+        Table
+            Columns probability, low, high. The mean can lie outside a narrow interval, because it is nearer to 0.5.
+
+        Raises
+        ------
+        InputError
+            If a user or an item is not in the model, or the model was loaded without its comparisons.
+
+        See Also
+        --------
+        AltSVM.probability : Predict without an interval.
+        AltSVM.rank : Rank all items, with ranges of places.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
+        >>> row = model.probability_interval("user 7", "item 1", "item 2")[0]
+        >>> 0 < row.low < row.high < 1
+        True
         """
         number("interval", interval, above=0.0, below=1.0)
+        return copy(self)._probability_interval(users, left, right, interval, side, covariates)
+
+    def _probability_interval(
+        self, users: Any, left: Any, right: Any, interval: float, side: Any, covariates: Any
+    ) -> Table:
         u, a, b = self._asked(users, left, right)
         mean, variance = np.empty(len(u)), np.empty(len(u))
         order = np.argsort(u, kind="stable")
@@ -182,48 +283,50 @@ class Sure(Swayed):
     def _beliefs(self, users: Codes) -> Iterator[Belief]:
         """What is known of some users, one after the other."""
         self._crowd()
-        if self._said is not None:
-            source, items, known = self._said
+        fitted = self.fitted
+        newcomers, sure = fitted.said is not None, fitted.sure
+        if fitted.said is not None:
+            source, items, known = fitted.said
             if source is None:
                 of_things()
-        elif self._fitted_to is not None:
-            source, items, known = self._fitted_to.source, None, None
+        elif fitted.training is not None:
+            source, items, known = fitted.training.source, None, None
         else:
-            raise InputError(NO_COMPARISONS.format(what="a user"))
-        assert source is not None
-        if self._sure.expected is None:
-            self._sure.expected = self._expected_of(source, items, known), self._is_beside(source, items, known)
-        expected, beside = self._sure.expected
-        answers = Answers(source, users, np.random.default_rng(self.seed % 2**63), self._sway_of(source))
+            raise InputError(NO_COMPARISONS.format(what="a user"), remedy="save with, or fold in")
+        if sure.expected is None:
+            sure.expected = self._expected_of(source, items, known), self._is_beside(source, items, known)
+        expected, beside = sure.expected
+        answers = Answers(source, users, np.random.default_rng(self.seed % 2**63), self._effects_of(source))
         for u in users:
             told = self._told_by(answers.of(u), items, u)
-            yield self._believed(
-                None if expected is None else expected[u], told, bool(beside[u]), self._said is not None
-            )
+            yield self._believed(None if expected is None else expected[u], told, bool(beside[u]), newcomers)
 
     def _told_by(self, answers: Any, items: Codes | None, u: int | None) -> Any:
         """Answers in the model's codes, as much as they are to be trusted."""
         winner, loser, count, swayed = answers
         if items is not None:
             winner, loser = items[winner], items[loser]
-        if u is not None and self.trust_ is not None and self._said is None:
-            count = count * float(self.trust_[u])
+        trust = self.fitted.trust
+        if u is not None and trust is not None:
+            count = count * float(trust[u])
         return winner, loser, count, swayed
 
     def _expected_of(self, source: Source, items: Codes | None = None, known: Any = None) -> Any:
         """The vectors expected of the users of a source, from what they met and what is known of them; None: none."""
-        if known is None and items is None and self._said is None and self._known.users is not None:
-            known = self._known.users.rows[:, : self._known.users.encoder.width]
+        described = self.fitted.known.users
+        if known is None and items is None and self.fitted.said is None and described is not None:
+            known = described.rows[:, : described.encoder.width]
         everything = np.arange(len(self.items_), dtype=np.int32) if items is None else items
         mean = self._newcomers_means(source, everything, threads(self.n_threads), known)
         return None if mean is None else mean[:, : self.rank_].astype(np.float64)
 
     def _is_beside(self, source: Source, items: Codes | None, known: Any) -> Any:
         """Of whom all is known that the model expects vectors from: what they chose to meet, and their features."""
-        described = known is not None or (items is None and self._known.users is not None)
-        if self._users_learned is not None and not described:
+        fitted = self.fitted
+        described = known is not None or (items is None and fitted.known.users is not None)
+        if fitted.user_features is not None and not described:
             return np.zeros(source.n_users, bool)
-        if self.prior_ is None and self._parent is not None and self._parent.prior_ is not None:
+        if fitted.prior is None and fitted.parent is not None and fitted.parent.prior is not None:
             return np.zeros(source.n_users, bool)  # of people who were asked
         return np.diff(source.store.start) > 0
 
@@ -238,52 +341,44 @@ class Sure(Swayed):
         return Belief(self._items_met(beside, newcomer), expected, answers)
 
     def _items_met(self, beside: bool = False, newcomer: bool = True) -> Items:
-        crowd, made, kind = self._crowd(), self._sure.items, (beside, newcomer)
+        crowd, made, kind = self._crowd(), self.fitted.sure.items, (beside, newcomer)
         if kind not in made:
-            made[kind] = Items.of(self, crowd, beside, newcomer)
+            made[kind] = Items.of(self._factors, crowd, beside, newcomer)
         found: Items = made[kind]
         return found
 
     def _crowd(self) -> Crowd:
         """What is known of people before they say anything."""
-        self._require_fit()
-        if self._sure.crowd is not None:
-            return self._sure.crowd
-        if self._parent is not None:
-            self._sure.crowd = self._parent._crowd()
-            return self._sure.crowd
-        if "loss_" not in self.__dict__:
-            raise InputError("factors that were set by hand do not say how sure to be of them; fit the model")
-        comparisons = self._fitted_to
+        fitted = self.fitted
+        sure = fitted.sure
+        if sure.crowd is not None:
+            return sure.crowd
+        if fitted.parent is not None:
+            sure.crowd = self._with(fitted.parent)._crowd()
+            return sure.crowd
+        comparisons = fitted.training
         if comparisons is None:
             raise InputError(
                 "this model was saved before it learned how sure to be, and learning it needs the comparisons it was "
-                "fitted to; fit it again, and save it with comparisons=True"
+                "fitted to",
+                remedy="save with",
             )
         if isinstance(comparisons.source, Embedded):
             of_things()
-        known = self._sure.sureness
+        known = sure.sureness
         if known is None:
             known = found(self._calibrated(), comparisons)
-        self._sure.sureness = known
-        self._sure.crowd = spread(self, known, comparisons.source)
-        return self._sure.crowd
-
-    # -- in a fit -----------------------------------------------------------------------------------------------
-
-    def _set_data(self, comparisons: Any) -> None:
-        super()._set_data(comparisons)
-        self._sure = Found()
-
-    def _state(self) -> dict[str, Any]:
-        return {**super()._state(), "_sure": Found(self._sure.sureness)}
+        sure.sureness = known
+        sure.crowd = spread(self, known, comparisons.source)
+        return sure.crowd
 
     # -- files --------------------------------------------------------------------------------------------------
 
     def _kept_crowd(self) -> Crowd | None:
         """What a file holds of it, if how sure to be is known."""
-        known = self._sure if self._parent is None else self._parent._sure
-        return self._sure.crowd if known.sureness is None and known.crowd is None else self._crowd()
+        fitted = self.fitted
+        known = (fitted.parent or fitted).sure
+        return fitted.sure.crowd if known.sureness is None and known.crowd is None else self._crowd()
 
     def _tensors(self) -> dict[str, Any]:
         crowd = self._kept_crowd()
@@ -293,13 +388,13 @@ class Sure(Swayed):
         crowd = self._kept_crowd()
         return {**super()._about(), **({} if crowd is None else {"sureness": [asdict(one) for one in crowd.sureness]})}
 
-    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
-        self._sure = Found()
-        if not super()._restore(tensors, about):
+    def _restore(self, fitted: FittedModel, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
+        if not super()._restore(fitted, tensors, about):
             return False
         if "sureness" in about:
-            crowd = Crowd.restored(tensors, about["sureness"], self.rank_, len(self.items_))
-            self._sure = Found(crowd.sureness, crowd)
+            assert isinstance(fitted.scorer, Factors)
+            crowd = Crowd.restored(tensors, about["sureness"], fitted.scorer.rank, len(fitted.items))
+            fitted.sure = Found(crowd.sureness, crowd)
         return True
 
 

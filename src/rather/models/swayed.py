@@ -1,10 +1,10 @@
-"""What a vote carries beside the choice: effects that are taken out of the rankings, ties, and whom to trust."""
+"""Effects of the context of a vote, such as position bias, which are removed from rankings; ties; trust in users."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from types import MappingProxyType
+from copy import copy
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -17,71 +17,74 @@ from ..data.votes import Votes
 from ..errors import InputError, number
 from ..native import FloatArray
 from ..solving.effects import swayed
-from ..solving.problem import Problem
 from .calibration import Calibration
+from .estimates import LARGEST, Estimates, Told
 from .exclusions import is_in
 from .factors import FactorEstimator
-from .state import of_one_moment
+from .fitted import FittedModel
 from .ties import estimated, own
 
 INTERVAL, NORMAL = 0.95, 1.959964  # that many standard errors either way
-LARGEST = 1e30
 SIDES = {"left": 1.0, "first": 1.0, "right": -1.0, "second": -1.0, None: 0.0}
 
 
-@dataclass(frozen=True)
-class Estimates:
-    """Of effects, in log-odds, with standard errors; the last is the reluctance to decide where there were ties."""
-
-    names: tuple[str, ...] = ()
-    estimate: tuple[float, ...] = ()
-    error: tuple[float, ...] = ()
-
-    def is_sound(self) -> bool:
-        return (
-            len(set(self.names)) == len(self.names) == len(self.estimate) == len(self.error)
-            and all(isinstance(name, str) for name in self.names)
-            and all(isinstance(x, (int, float)) and abs(x) < LARGEST for x in (*self.estimate, *self.error))
-            and all(x >= 0 for x in self.error)
-        )
-
-
-@dataclass
-class Told:
-    """The estimates of one fitted state, once they are found; shared by all that answer from that state."""
-
-    found: Estimates | None = None
-
-
 class Swayed(FactorEstimator):
-    """A factor model of votes that may carry which item stood first, numbers, ties."""
+    """Add position bias, covariate effects and ties to a factor model of votes."""
 
     ties: str = "half"  # of kinds that do not say
-    trust_: FloatArray | None = None  # how much each user counts
-    context_effects_: Mapping[str, float] = MappingProxyType(
-        {}
-    )  # what one unit of each effect adds to a margin of scores
-    _told = Told()  # of factors that were set by hand: there is nothing to find
-    _posed: Any
 
-    @of_one_moment
+    @property
+    def trust_(self) -> FloatArray | None:
+        """Weight of each user in the fit; None without ``trust``."""
+        return self.fitted.trust
+
+    @property
+    def context_effects_(self) -> Mapping[str, float]:
+        """What one unit of each effect adds to a margin of scores."""
+        return self.fitted.context_effects
+
     def effects(self) -> Table:
-        """What swayed people beside their taste: columns effect, estimate, error, low, high.
+        """Estimate position bias, covariate effects and ties, with standard errors.
 
-        Estimates are in log-odds, with standard errors and 95 % intervals: by "side" the item that stood first has
-        e^estimate times the odds it would have had, by a covariate so much for one unit more. They are everybody's, and
-        no part of scores and rankings. "tie" is the reluctance r to decide of a typical person: of two items that they
-        like equally they prefer either with probability 1 / (1 + e^r).
+        Effects are shared by all users and are no part of scores and rankings. The first call takes as long as a few
+        fits; :meth:`save` stores what it finds.
 
-        They are estimated in a model of how people answer, given the items (docs/mathematics.md), not read off from the
-        fit, which shrinks. The first call does so, and takes about as long as a few fits; a file holds what was found
-        before ``save``. Where there are so few answers that items cannot be told from chance, estimates are smaller
-        than the truth, as those of people whose tastes nobody knows.
+        Returns
+        -------
+        Table
+            Columns effect, estimate, std_error, low, high: estimates in log-odds with 95 % intervals. The effect "side"
+            is the advantage of the item that stands first: its odds of winning are multiplied by exp(estimate). A
+            covariate's estimate is for one unit more. "tie" is the typical user's reluctance to decide.
+
+        Raises
+        ------
+        InputError
+            If the votes had no side, covariates or ties, or the model was loaded without its comparisons.
+
+        See Also
+        --------
+        Comparisons.from_arena : Read a log with sides and ties.
+        AltSVM.probability : Predict for a given side and covariates.
+
+        Notes
+        -----
+        With reluctance :math:`r`, a user who likes two items equally prefers either with probability :math:`1 / (1 +
+        e^r)` and ties otherwise. Effects are estimated in a separate model of the answers given the items, without the
+        shrinkage of the fit (docs/mathematics.md). With very few answers the estimates are too small.
+
+        Examples
+        --------
+        >>> import rather
+        >>> world = rather.simulate(n_users=100, n_items=20, rank=2, per_user=60, side=0.5)
+        >>> row = rather.AltSVM(rank=2).fit(world.comparisons).effects()[0]
+        >>> row.effect, row.low < 0.5 < row.high
+        ('side', True)
         """
-        self._require_fit()
-        known = self._told.found or self._estimated()
-        if "_told" in self.__dict__:
-            self._told.found = known
+        return copy(self)._effects()
+
+    def _effects(self) -> Table:
+        told = self.fitted.told
+        known = told.found = told.found or self._estimated()
         estimate, error = np.array(known.estimate), np.array(known.error)
         low, high = estimate - NORMAL * error, estimate + NORMAL * error
         for at, name in enumerate(known.names):
@@ -95,11 +98,12 @@ class Swayed(FactorEstimator):
     def _estimated(self) -> Estimates:
         if type(self)._estimates is Swayed._estimates:
             raise InputError(f"{type(self).__name__} does not know of side, covariates and ties; fit AltSVM or Convex")
-        source = None if self._fitted_to is None else self._fitted_to.source
-        ties = self._slope.found is not None and self._slope.found.tie > 0
-        if not (self.context_effects_ or ties or (source is not None and self._models_ties(source))):
+        fitted = self.fitted
+        source = None if fitted.training is None else fitted.training.source
+        ties = fitted.slope.found is not None and fitted.slope.found.tie > 0
+        if not (fitted.context_effects or ties or (source is not None and self._models_ties(source))):
             raise InputError("the comparisons had no side, no covariates and no ties: there are no effects to tell of")
-        if source is None or self.__dict__.get("_are_newcomers"):
+        if source is None or fitted.parent is not None:
             raise InputError(
                 "estimating effects needs the comparisons that the model was fitted to: this one was read from a file "
                 "without them, or is of newcomers; call effects() of the fitted model, and save it then"
@@ -112,28 +116,64 @@ class Swayed(FactorEstimator):
         raise NotImplementedError
 
     def probability(self, users: Any, left: Any, right: Any, side: Any = None, covariates: Any = None) -> FloatArray:
-        """Probability that each user prefers ``left`` to ``right``; where people tied, of left, a tie, and right.
+        """Predict which of two items a user prefers, or how likely a tie is.
 
-        A number for every pair, or three columns for models of votes with ties (see ``ties``): the first is the
-        probability of preferring ``left``, the last that of preferring ``right``. How sure it is depends on held-out
-        answers, on how many items the user is known to have met and on how many of the two are new to them
-        (docs/mathematics.md).
+        Probabilities are calibrated on held-out comparisons; the first call does this if the fit did not. Use
+        :meth:`probability_interval` to add intervals.
 
         Parameters
         ----------
-        users, left, right : ids, or equally long lists of ids
-        side : "left" or "right", or a list of them, optional
-            Which one stands first, for models that know how much this sways people; None: neither.
-        covariates : dict of numbers, or of lists of numbers, optional
-            The left one's less the right one's, by name; 0 for those that are not given.
+        users : id or list of id
+            One user, or one for each pair.
+        left : id or list of id
+            The first item of each pair.
+        right : id or list of id
+            The second item of each pair.
+        side : {"left", "right"} or list of these, optional
+            Which item stands first, for models that estimated position bias. Default: neither.
+        covariates : dict of float, or dict of list of float, optional
+            The left item's value minus the right item's value, by name. Default: 0.
+
+        Returns
+        -------
+        array of float
+            Probability that the user prefers the left item, for each pair. For models of votes with ties, an array with
+            three columns: left, tie, right.
+
+        Raises
+        ------
+        InputError
+            If a user or an item is not in the model, or the model does not know a covariate.
+
+        See Also
+        --------
+        AltSVM.probability_interval : Add an interval to each probability.
+        Estimator.calibrate : Calibrate probabilities before saving.
+        AltSVM.effects : Estimate position bias, covariate effects and ties.
+
+        Notes
+        -----
+        The probability depends on the difference of the scores, on how many items the user has seen in training, and on
+        how many of the two items the user has not seen (docs/mathematics.md).
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
+        >>> p, q = model.probability("user 7", ["item 1", "item 2"], ["item 2", "item 1"])
+        >>> round(float(p + q), 3)
+        1.0
         """
-        now = self._calibrated()
-        u, a, b = now._asked(users, left, right)
-        z = now._surroundings(side, covariates, len(u))
-        margin = now.score_codes(u, a) - now.score_codes(u, b) + z @ np.array([*now.context_effects_.values()])
-        unmet = sum(~is_in(now.seen_, u, item) for item in (a, b))
-        found, met = now._slope.found, np.diff(now.seen_[0])[u]
-        reluctance = 1.0 if now._slope.own is None else now._slope.own[u]
+        return self._calibrated()._probability_given(users, left, right, side, covariates)
+
+    def _probability_given(self, users: Any, left: Any, right: Any, side: Any, covariates: Any) -> FloatArray:
+        u, a, b = self._asked(users, left, right)
+        z, fitted = self._surroundings(side, covariates, len(u)), self.fitted
+        margin = self._scores(u, a) - self._scores(u, b) + z @ np.array([*fitted.context_effects.values()])
+        unmet = sum(~is_in(fitted.seen, u, item) for item in (a, b))
+        found, met = fitted.slope.found, np.diff(fitted.seen[0])[u]
+        reluctance = 1.0 if fitted.slope.own is None else fitted.slope.own[u]
+        assert found is not None
         return np.asarray(found.told(margin, met, unmet, reluctance))
 
     def _surroundings(self, side: Any, covariates: Any, n: int) -> Any:
@@ -173,10 +213,10 @@ class Swayed(FactorEstimator):
 
     def _knows_ties(self) -> bool:
         """Whether the model has ties as outcomes, or will have once it is calibrated."""
-        found = self._slope.found
-        if found is not None:
-            return found.tie > 0
-        return self._fitted_to is not None and self._models_ties(self._fitted_to.source)
+        fitted = self.fitted
+        if fitted.slope.found is not None:
+            return fitted.slope.found.tie > 0
+        return fitted.training is not None and self._models_ties(fitted.training.source)
 
     def _read(self, comparisons: Comparisons) -> Comparisons:
         """The comparisons as ``ties`` reads them."""
@@ -185,37 +225,17 @@ class Swayed(FactorEstimator):
             return comparisons._with(source.without_ties())
         return comparisons
 
-    def _set_sway(self) -> None:
-        """The effects in units of scores that a fit has come to."""
-        posed = self._posed
-        if posed is None or posed.around is None:
-            self.context_effects_ = {}
-        else:
-            values = map(float, posed.g / posed.around.scale)
-            self.context_effects_ = dict(zip(posed.source.effects, values, strict=True))
-
-    def _set_data(self, comparisons: Comparisons) -> None:
-        super()._set_data(comparisons)
-        self._told = Told()
-
-    def _state(self) -> dict[str, Any]:
-        return {**super()._state(), "_told": Told()}
-
-    def _sway_of(self, source: Source) -> Any:
-        """What the model knows of a source's effects, in units of scores: 0 where it knows nothing."""
-        return np.array([self.context_effects_.get(name, 0.0) for name in source.effects])
-
-    def _sways(self, problem: Problem, source: Source) -> None:
-        """Set a problem's effects to what the model knows of its source's."""
-        if problem.around is not None:
-            problem.set_effects(self._sway_of(source) * problem.around.scale)
+    def _effects_of(self, source: Source) -> Any:
+        """Return the model's effects of a source's names, in units of scores: 0 where it knows nothing."""
+        known = self.context_effects_
+        return np.array([known.get(name, 0.0) for name in source.effects])
 
     def _margins(self, pairs: Pairs) -> Any:
         own = super()._margins(pairs)  # kinds that know nothing of effects have no more
         return own + swayed(pairs, np.array([*self.context_effects_.values()])) if self.context_effects_ else own
 
     def _reluctance(self, comparisons: Comparisons, found: Calibration) -> FloatArray | None:
-        if not found.tie or self.__dict__.get("_are_newcomers"):
+        if not found.tie or self.fitted.parent is not None:
             return None
         pairs = comparisons.source.pairs()
         known = estimated(found.slope * self._margins(pairs), pairs, comparisons.n_users)
@@ -223,43 +243,43 @@ class Swayed(FactorEstimator):
 
     def _newcomers_reluctance(self, source: Source, U: FloatArray, items: Any) -> FloatArray | None:
         """The factors of people with these vectors, whose answers are about these items."""
-        found = self._slope.found
+        found = self.fitted.slope.found
         if found is None or not found.tie or not isinstance(source, Votes):
             return None
-        pairs, V = source.pairs(), self.V_[items]
+        pairs, V = source.pairs(), self._factors.V[items]
         margins = np.einsum("tr,tr->t", U[pairs.user], V[pairs.winner] - V[pairs.loser])
-        x = found.slope * (margins + swayed(pairs, self._sway_of(source)))
+        x = found.slope * (margins + swayed(pairs, self._effects_of(source)))
         return np.asarray(own(x, pairs, source.n_users, found.tie, found.spread), np.float32)
 
     # -- files ----------------------------------------------------------------------------------------------------
 
     def _tensors(self) -> dict[str, Any]:
-        known = {"reluctance": self._slope.own, "trust": self.trust_}
+        known = {"reluctance": self.fitted.slope.own, "trust": self.fitted.trust}
         return super()._tensors() | {name: each for name, each in known.items() if each is not None}
 
     def _about(self) -> dict[str, Any]:
-        told = self._told.found
+        told = self.fitted.told.found
         known = {"sway": dict(self.context_effects_)} if self.context_effects_ else {}
         return {**super()._about(), **known, **({} if told is None else {"effects": asdict(told)})}
 
-    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
+    def _restore(self, fitted: FittedModel, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
         sway, told = about.get("sway", {}), about.get("effects")
         if not all(isinstance(x, (int, float)) and abs(x) < LARGEST for x in sway.values()):
             return False
-        self.context_effects_ = {str(name): float(x) for name, x in sway.items()}
-        self._told = Told(None if told is None else Estimates(**{name: tuple(each) for name, each in told.items()}))
-        if self._told.found is not None and not self._told.found.is_sound():
+        fitted.context_effects = {str(name): float(x) for name, x in sway.items()}
+        fitted.told = Told(None if told is None else Estimates(**{name: tuple(each) for name, each in told.items()}))
+        if fitted.told.found is not None and not fitted.told.found.is_sound():
             return False
         for name in ("reluctance", "trust"):
             each = tensors.get(name)
             if each is not None:
-                if each.dtype != np.float32 or each.shape != (len(self.users_),) or not _positive(each):
+                if each.dtype != np.float32 or each.shape != (len(fitted.users),) or not _positive(each):
                     return False
                 if name == "trust":
-                    self.trust_ = each
+                    fitted.trust = each
                 else:
-                    self._slope.own = each
-        return super()._restore(tensors, about)
+                    fitted.slope.own = each
+        return super()._restore(fitted, tensors, about)
 
 
 def _positive(values: Any) -> bool:

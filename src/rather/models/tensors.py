@@ -22,7 +22,14 @@ UNCHECKED_KEYS = {"format", "about"}  # all that files without a checksum have
 
 
 class NoChecksumWarning(UserWarning):
-    """A file of an earlier version was read, which carries no checksum."""
+    """Warn that a file of an earlier version has no checksum.
+
+    Such a file is read, but damage to it may go unnoticed. Save the model again to add a checksum.
+
+    See Also
+    --------
+    load : Read a model from a file.
+    """
 
 
 def write_tensors(path: str | Path, form: str, tensors: Mapping[str, Any], metadata: Mapping[str, str]) -> None:

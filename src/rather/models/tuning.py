@@ -30,9 +30,11 @@ from ..solving import start
 from ..solving.effects import swayed
 from ..solving.newton import Newton
 from ..solving.problem import Problem
+from ..solving.rounds import Stop, solve
+from ..solving.spec import Spec
 from ..solving.spectrum import Singular, decompose, holding
 from .calibration import Aside, Calibration, Learned, calibrated, fit_slope, log_loss, put_aside, weights, worth
-from .lowrank import LowRank
+from .features import known_of
 
 FACTORS = (4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.17, 0.12)  # times the scale of reg, from stiff to loose
 RANK = Source.rank  # where none is given, and what is searched with where it is to grow
@@ -76,25 +78,29 @@ class Choice:
     results: list[dict[str, float]]
 
 
-def choose_if_asked(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool) -> Choice | None:
+def choose_if_asked(
+    spec: Spec, comparisons: Comparisons, rank: int, *, fixed_rank: bool, ties: bool = False
+) -> Choice | None:
     """Return what held-out answers choose, where ``reg`` asks for it or leaves it to the source."""
-    if model.reg != "cv" and (model.reg is not None or not comparisons.source.chooses):
+    if spec.reg != "cv" and (spec.reg is not None or not comparisons.source.chooses):
         return None
-    found = choose(model, comparisons, rank, fixed_rank)
-    if found is None and model.reg == "cv":
+    found = choose(spec, comparisons, rank, fixed_rank=fixed_rank, ties=ties)
+    if found is None and spec.reg == "cv":
         raise InputError("reg='cv' holds out some of the answers, too few here to compare; give reg a number")
     return found
 
 
-def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool) -> Choice | None:
+def choose(spec: Spec, comparisons: Comparisons, rank: int, *, fixed_rank: bool, ties: bool = False) -> Choice | None:
     """The choice for a model of that rank, or of that rank at most; None where there is too little to put aside.
+
+    ``ties`` says whether they are outcomes of their own.
 
     Of comparisons that are implied only the factor on reg is chosen: what orders rated items well says little of how
     everybody ranks the others, which the biases and the rank decide as well.
     """
-    some = part_of(comparisons, model.seed)
-    exposed = model._exposure(some.source) is not None
-    trials = [_Trial(model, rest, aside, exposed) for rest, aside in put_aside(some, model.seed)]
+    some = part_of(comparisons, spec.seed)
+    exposed = spec.exposed(some.source) is not None
+    trials = [_Trial(spec, rest, aside, exposed) for rest, aside in put_aside(some, spec.seed)]
     if not trials:
         return None
     search = _Search(trials, some, min(rank, some.n_users, some.n_items))
@@ -102,11 +108,11 @@ def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool
     if answered and not fixed_rank and (lower := _rank_before_gap(decompose(best.fits[0]))):
         begin = [_cut(fit, lower) for fit in best.fits]
         best = min(best, search.path(lower, [f for f in FACTORS if f <= best.factor], begin), key=lambda t: t.value)
-    if answered and model.bias is True:
+    if answered and spec.bias is True:
         best = min((search.biases(best, step) for step in (BIAS_STEP, 1 / BIAS_STEP)), key=lambda t: t.value)
     factors = search.mean("factor", best), search.mean("bias", best)
     learned = None
-    if model._models_ties(some.source):
+    if ties:
         learned = [t.learned(fit) for t, fit in zip(trials, best.fits, strict=True)]
     sure = calibrated([t.aside for t in trials], best.margins, search.answers, learned)
     return Choice(best.rank, factors, best.fits[0].V, sure, [t.record() for t in search.tried])
@@ -115,10 +121,10 @@ def choose(model: LowRank, comparisons: Comparisons, rank: int, fixed_rank: bool
 class _Trial:
     """What was put aside once, and the problem that the rest poses."""
 
-    def __init__(self, model: LowRank, rest: Comparisons, aside: Aside, exposed: bool) -> None:
-        self.rest, self.aside, self.seed, self.own_bias = rest.source, aside, model.seed, model.bias is not True
-        scaled, _ = model._scales(rest.source)
-        self.problem = model._problem(rest.source, scaled, model._exposure(rest.source, exposed), 0, 1.0, 1.0)
+    def __init__(self, spec: Spec, rest: Comparisons, aside: Aside, exposed: bool) -> None:
+        self.rest, self.aside, self.seed, self.own_bias = rest.source, aside, spec.seed, spec.bias is not True
+        scaled, features = spec.scales(rest.source)[0], spec.exposed(rest.source, exposed)
+        self.problem = spec.problem(rest.source, scaled, features, 0, 1.0, 1.0, known_of(rest))
 
     def fit(self, rank: int, factor: float, bias: float, begin: Problem | None) -> Problem:
         """The problem, solved about: from the start of every fit, or from another of these."""
@@ -130,10 +136,7 @@ class _Trial:
             made.U[:], made.V[:] = begin.U, begin.V
             made.set_effects(begin.g)
             start.grow(made, self.seed)  # columns that a stiffer ridge had kept at zero
-        solver = Newton(made, self.seed)
-        for _ in range(FIRST_ROUNDS if begin is None else ROUNDS):
-            if solver.round()["gap"] <= TOL:
-                break
+        solve(Newton(made, self.seed), Stop(TOL, FIRST_ROUNDS if begin is None else ROUNDS))
         return made
 
     def margins(self, fit: Problem, pairs: Pairs | None = None) -> Any:

@@ -10,7 +10,12 @@ CHOICES = ("error", "everyone", "skip")
 
 
 class UnknownUserWarning(UserWarning):
-    """Some of what was asked about is not known to the model, and was left out as wished."""
+    """Warn that users or items are not known to the model and were left out.
+
+    See Also
+    --------
+    Estimator.recommend : Recommend items, with ``unknown="skip"``.
+    """
 
 
 def check_unknown(unknown: object) -> None:

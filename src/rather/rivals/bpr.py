@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,54 +10,124 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..data.rows import Clicks
 from ..models.newcomers import FoldInModel
+from ..models.parameters import (
+    CALLBACK,
+    DECAY,
+    ON_INTERRUPT,
+    RACING_THREADS,
+    RANK,
+    RIDGE_OR_RULE,
+    SEED,
+    STEP,
+    VERBOSE,
+    WHOLE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+)
 from ..native import LOSSES, core
 from ..solving.scales import UserRule
-from .stochastic import Stochastic, at_least_a_round, click_rows, counts
+from .stochastic import Steps, Stochastic, at_least_a_round, click_rows, counts, ridge
+
+BPR_REG = Parameter(
+    RIDGE_OR_RULE,
+    "Ridge of the rows that a step touches. None: 0.01 for clicks, and 0.08 for other comparisons, which contain more "
+    "answers about fewer items. The value used is ``reg_``.",
+)
+BPR_ROUNDS = Parameter(
+    WHOLE,
+    "Number of rounds. A round makes a step for every click, or for every item that each user compared, and at least "
+    "50 for every user and item.",
+    "run",
+)
+
+
+@dataclass(frozen=True)
+class BPRParams(Params):
+    """The parameters of :class:`BPR`."""
+
+    rank: int = RANK(64)
+    reg: float | None = BPR_REG(None)
+    step: float = STEP(0.05)
+    decay: float = DECAY(0.05)
+    max_iter: int = BPR_ROUNDS(100)
+    n_threads: int | None = RACING_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
 
 
 class BPR(Stochastic, FoldInModel):
-    """Personal rankings from comparisons or clicks, by stochastic gradient steps on the logistic loss.
+    r"""Learn personal rankings by stochastic gradient steps on the logistic loss.
 
-    Minimises, over user vectors u_i, item vectors v_j and item biases b_j, BPR-Opt (Section 4.1 of the paper),
-
-        E [log(1 + e^-(s_ij - s_ik)) + reg/2 (|u_i|^2 + |v_j|^2 + b_j^2 + |v_k|^2 + b_k^2)],   s_ij = u_i . v_j + b_j
-
-    over triples "user i would rather have j than k" drawn at random, a step on each (LearnBPR, its Figure 4). From
-    clicks, j is a click drawn uniformly and k an item the user has not clicked, drawn uniformly, both anew each time;
-    the comparisons that stand for the clicks are not used. Other comparisons are drawn uniformly with replacement.
+    This is Bayesian personalised ranking (Rendle et al., 2009), for comparisons or clicks. It is a baseline: use
+    :class:`AltSVM` for comparisons and :class:`ClickRanker` for clicks.
 
     Parameters
     ----------
-    rank : int
-        Length of the vectors.
-    reg : float, optional
-        Ridge of the rows that a step touches. None: 0.01 for clicks, 0.08 for other comparisons, which say more of the
-        same few items. The value used is ``reg_``.
-    step, decay : float
-        Length of the steps and how it falls with the rounds t, step / (1 + decay t). The paper has decay = 0.
-    max_iter : int
-        Rounds. Each makes a step for every click, or for every item that each user compared, or 50 for every
-        user and item if that is more.
-    n_threads : int, optional
-        All cores by default. With more than one the steps race without locks, and results vary from run to run.
-    seed : int
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every round with (model, record); returning True stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
+    rank : int, default 64
+        Number of taste dimensions, the length of the vectors of users and items. A higher rank captures more tastes,
+        and needs more answers and more time.
+    reg : float or None, default None
+        Ridge of the rows that a step touches. None: 0.01 for clicks, and 0.08 for other comparisons, which contain more
+        answers about fewer items. The value used is ``reg_``.
+    step : float, default 0.05
+        Length of the first steps. Make it smaller if the objective rises or overflows, and larger if it hardly falls.
+    decay : float, default 0.05
+        Decay of the steps: in round t they have the length step / (1 + decay t). 0: all rounds take equal steps.
+    max_iter : int, default 100
+        Number of rounds. A round makes a step for every click, or for every item that each user compared, and at least
+        50 for every user and item.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy. With more than one the steps race without locks,
+        and results vary from run to run; give 1 to reproduce a fit.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
 
     Attributes
     ----------
-    user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorEstimator` and :class:`Estimator`.
+    users_, items_ : array of id
+        Ids of the users and items.
+    user_factors_ : array of shape (n_users, rank)
+        Vectors of the users.
+    item_factors_ : array of shape (n_items, rank)
+        Vectors of the items.
+    item_bias_ : array of shape (n_items,)
+        Worth of each item to all users.
     reg_ : float
+        Regularisation used.
     history_ : list of dict
-        One record per round: round, seconds since the beginning, objective (its loss the mean of the round's draws
-        before their steps), and gap, its relative change.
+        One record for each round: round, seconds, objective (of the round's draws) and gap, its relative change.
     interrupted_ : bool
-        Whether Ctrl-C ended the fit early.
+        Whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    AltSVM : Learn from comparisons.
+    ClickRanker : Learn from clicks.
+
+    Notes
+    -----
+    The fit minimises the expectation of
+
+    .. math::
+
+        \log(1 + e^{-(s_{ij} - s_{ik})})
+        + \tfrac{\text{reg}}{2} \left(\|u_i\|^2 + \|v_j\|^2 + b_j^2 + \|v_k\|^2 + b_k^2\right),
+        \quad s_{ij} = u_i \cdot v_j + b_j,
+
+    with a step on each random draw of a user i who prefers item j to item k. From clicks, j is a click and k an item
+    that the user has not clicked, both drawn uniformly. Other comparisons are drawn uniformly with replacement.
 
     References
     ----------
@@ -73,43 +143,38 @@ class BPR(Stochastic, FoldInModel):
     ['milk']
     """
 
-    def __init__(
-        self,
-        rank: int = 64,
-        reg: float | None = None,
-        step: float = 0.05,
-        decay: float = 0.05,
-        max_iter: int = 100,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-    ) -> None:
-        self._store_params(locals())
+    tol = 0.0  # a round that samples its objective too can only seem to change nothing
+    params: BPRParams
 
-    def _begin(self, comparisons: Comparisons) -> Callable[[], float]:
-        self._start(comparisons, bias=True)
-        clicks = comparisons.clicks
-        self.loss_, self.reg_ = "logistic", _default_reg(clicks) if self.reg is None else float(self.reg)
-        self.user_rule_ = UserRule(power=0.0, typical=1.0, balance=1.0)  # a step is a mean of losses and a ridge
-        p, q = (np.full(n, self.reg_, np.float32) for n in (comparisons.n_users, comparisons.n_items))
+    @accepts(BPRParams)
+    def __init__(self, params: BPRParams) -> None:
+        self.params = params
+
+    def _begin(self, comparisons: Comparisons) -> Steps:
+        factors, clicks = self._start(comparisons, bias=True), comparisons.clicks
+        reg = _default_reg(clicks) if self.reg is None else float(self.reg)
+        p, q = (np.full(n, reg, np.float32) for n in (comparisons.n_users, comparisons.n_items))
         if clicks is not None:
             rows, (users, items) = click_rows(clicks, comparisons), _click_shares(clicks, comparisons)
             updates = at_least_a_round(comparisons, len(clicks.user))
 
-            def descend() -> float:
-                return float(core.descend_clicks(rows, self._pass(p, q, updates)))
+            def loss(done: int) -> float:
+                return float(core.descend_clicks(rows, self._pass(factors, p, q, updates, done)))
 
         else:
             store, alike = comparisons.store, np.ones(comparisons.n_users, np.float32)
             users, items = (n / len(comparisons) for n in counts(comparisons))
             updates = at_least_a_round(comparisons, store.n_entries)
 
-            def descend() -> float:
-                return float(core.descend_comparisons(store, LOSSES["logistic"], alike, self._pass(p, q, updates)))
+            def loss(done: int) -> float:
+                steps = self._pass(factors, p, q, updates, done)
+                return float(core.descend_comparisons(store, LOSSES["logistic"], alike, steps))
 
-        return lambda: descend() + self._ridge(self.reg_ * users, self.reg_ * items)
+        rule = UserRule(power=0.0, typical=1.0, balance=1.0)  # a step is a mean of losses and a ridge
+        return Steps(
+            factors, lambda done: loss(done) + ridge(factors, reg * users, reg * items), loss="logistic", reg=reg,
+            user_rule=rule,
+        )  # fmt: skip
 
 
 def _default_reg(clicks: Clicks | None) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,30 @@ import numpy.typing as npt
 
 from ..data.comparisons import Comparisons
 from ..data.ratings import Rated
-from ..errors import InputError, number, one_of
-from ..models.factors import FactorEstimator, with_bias
-from ..models.parameters import check_bias, check_fit_params, check_rank
-from ..models.rounds import run_rounds
+from ..errors import Domain, InputError
+from ..models.factors import FactorEstimator
+from ..models.fitted import Fit, FittedModel, in_rounds
+from ..models.parameters import (
+    CALLBACK,
+    GAP,
+    ITEM_POWER,
+    N_THREADS,
+    ON_INTERRUPT,
+    RANK,
+    RIDGE_OR_RULE,
+    ROUNDS,
+    SEED,
+    SWITCH_OR_RIDGE,
+    VERBOSE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+)
+from ..models.scorers import Factors, with_bias
 from ..native import FloatArray, core, factor, threads
 from ..solving.reg import gradient_scales
+from ..solving.rounds import Record, Stop
 from ..solving.scales import scales
 from ..solving.singular import singular
 
@@ -26,71 +44,141 @@ REG_FACTOR, BIAS_FACTOR = 1.8, 1.0  # times the scales of the gradient at zero; 
 PLANES = 100  # at most, in one half of a round
 LARGEST_RATING = 500  # as for the metric: gains are 2^rating - 1
 
+LIST_LOSS = Parameter(
+    Domain(words=LOSSES),
+    'Loss of a user\'s whole list: squared errors for "regression", misordered pairs '
+    'weighted by their gap for "ordinal", and a bound of NDCG@k for "ndcg".',
+)
+COFI_REG = Parameter(
+    RIDGE_OR_RULE, "Ridge of the vectors. None: 1.8 times the scale of the data. The value used is ``reg_``."
+)
+COFI_BIAS = Parameter(
+    SWITCH_OR_RIDGE,
+    "Whether items have a bias. A number is the ridge of the biases; True takes the scale of the data.",
+)
+TOP = Parameter(Domain(int, at_least=1, at_most=2**31 - 1), 'Length of the list that the loss "ndcg" judges.')
+FALL = Parameter(GAP, "Relative fall of the objective in a round at which the fit stops.", "run")
+HALF_GAP = Parameter(
+    Domain(float, above=0, below=1),
+    "Accuracy of each half of a round: its largest distance from the minimum, relative to the objective.",
+    "method",
+)
+
+
+@dataclass(frozen=True)
+class CofiRankParams(Params):
+    """The parameters of :class:`CofiRank`."""
+
+    rank: int = RANK(10)
+    loss: str = LIST_LOSS("regression")
+    reg: float | None = COFI_REG(None)
+    bias: bool | float = COFI_BIAS(True)
+    item_power: float = ITEM_POWER(0.5)
+    k: int = TOP(10)
+    max_iter: int = ROUNDS(30)
+    tol: float = FALL(3e-4)
+    gap: float = HALF_GAP(1e-3)
+    n_threads: int | None = N_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
+
 
 class CofiRank(FactorEstimator):
-    """Low-rank personal rankings from ratings, by a loss of every user's whole list.
+    r"""Learn personal rankings from ratings, by a loss of every user's whole list.
 
-    Minimises, over user vectors u_i, item vectors v_j and item biases b_j,
-
-        sum_i l(s_i, y_i) + reg/2 sum_i |u_i|^2 + 1/2 sum_j h_j (reg |v_j|^2 + bias_reg b_j^2)
-
-    with scores s_ij = u_i . v_j + b_j of the items that user i rated y_i, by turns in V and in U: the regularised risk
-    of the paper, with biases. The factor h_j = (n_j / n')^item_power, for n_j users who rated item j, is the authors'
-    adaptive regularisation. With f for the scores and y for the ratings of one user, the loss l(f, y) is
-
-    - "ndcg": max over orders pi of [1 - NDCG@k(pi, y) + <c, f_pi> - <c', f>], where c_p = (p + 1)^(-1/4) for place p: a
-      convex upper bound on 1 - NDCG@k of the order by f. The paper's c' is c in the order of the ratings; here, items
-      of equal rating share the mean of theirs, so that their order, which nobody knows, is not learned. The maximum is
-      an assignment problem, solved exactly.
-    - "ordinal": sum over y_j > y_k of (y_j - y_k) max(0, 1 - f_j + f_k), divided by the sum of (y_j - y_k).
-    - "regression": 1/2 sum_j (f_j + o_i - y_j)^2 with an offset o_i for every user; the ratings are brought to a
-      standard deviation of 1 around the users' means.
-
-    Each half is convex. For the first two losses both halves are solved by a bundle method (BMRM, as in the paper) to a
-    certified gap; for the third they are least squares, solved exactly.
+    This is maximum margin matrix factorisation for rankings (Weimer et al., 2007), with biases. It is a baseline: use
+    :class:`AltSVM`.
 
     Parameters
     ----------
-    rank : int
-        Length of the vectors.
-    loss : {"regression", "ordinal", "ndcg"}
-    reg : float, optional
-        None: 1.8 times the geometric mean of the typical norms of the rows and the columns of the gradient at
-        zero. The value used is ``reg_``.
-    bias : bool or float
-        Whether items have a bias. A number is its ridge; True takes the typical absolute row sum of the gradient at
-        zero.
-    item_power : float
-        How the ridge of an item grows with the number of users who rated it; 0 is the plain model of the paper.
-    k : int
-        Length of the list that loss "ndcg" looks at.
-    max_iter : int
-        Rounds (each solves V, then U) at most.
-    tol : float
-        Stop once a round lowers the objective by at most this share of it.
-    gap : float
-        Accuracy of each half: how far it may be from its minimum, as a share of it.
-    n_threads : int, optional
-        All cores by default. The result is the same at any number.
-    seed : int
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every round with (model, record); the record is the new entry of ``history_``. Returning True
-        stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
+    rank : int, default 10
+        Number of taste dimensions, the length of the vectors of users and items. A higher rank captures more tastes,
+        and needs more answers and more time.
+    loss : {"ndcg", "ordinal", "regression"}, default "regression"
+        Loss of a user's whole list: squared errors for "regression", misordered pairs weighted by their gap for
+        "ordinal", and a bound of NDCG@k for "ndcg".
+    reg : float or None, default None
+        Ridge of the vectors. None: 1.8 times the scale of the data. The value used is ``reg_``.
+    bias : bool or float, default True
+        Whether items have a bias. A number is the ridge of the biases; True takes the scale of the data.
+    item_power : float, default 0.5
+        Growth of an item's ridge with the number n of users who compared it, as n to this power. 0: all items have the
+        same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about equally.
+    k : int, default 10
+        Length of the list that the loss "ndcg" judges.
+    max_iter : int, default 30
+        Largest number of rounds. A round solves for all items, then for all users. A fit that stops here has
+        ``converged_`` False; give more rounds if the objective in ``history_`` still falls.
+    tol : float, default 0.0003
+        Relative fall of the objective in a round at which the fit stops.
+    gap : float, default 0.001
+        Accuracy of each half of a round: its largest distance from the minimum, relative to the objective.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and
+        ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
 
     Attributes
     ----------
-    user_factors_, item_factors_, item_bias_, users_, items_
-        See :class:`FactorEstimator` and :class:`Estimator`.
+    users_, items_ : array of id
+        Ids of the users and items.
+    user_factors_ : array of shape (n_users, rank)
+        Vectors of the users.
+    item_factors_ : array of shape (n_items, rank)
+        Vectors of the items.
+    item_bias_ : array of shape (n_items,)
+        Worth of each item to all users.
     reg_, bias_reg_ : float
+        Regularisation used, of the vectors and of the biases.
     history_ : list of dict
-        One record per round: round, seconds since the beginning, objective, gap (the share by which the round lowered
-        it), and the certified gaps ``item_gap`` and ``user_gap`` of the two halves.
-    converged_, interrupted_ : bool
-        Whether the last round's gap was within ``tol``; whether Ctrl-C ended the fit early.
+        One record for each round: round, seconds, objective, gap (the share by which the round lowered it), and
+        item_gap and user_gap, the certified gaps of the two halves.
+    converged_ : bool
+        Whether the last gap was within ``tol``.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    AltSVM : Learn a personal ranking for every user from comparisons.
+    ndcg : Measure a model on test ratings.
+
+    Notes
+    -----
+    The fit minimises over user vectors, item vectors and item biases
+
+    .. math::
+
+        \sum_i \ell(s_i, y_i) + \tfrac{\text{reg}}{2} \sum_i \|u_i\|^2
+        + \tfrac12 \sum_j h_j \left(\text{reg}\, \|v_j\|^2 + \mathrm{bias\_reg}\, b_j^2\right),
+        \quad s_{ij} = u_i \cdot v_j + b_j,
+
+    where y are the user's ratings and :math:`h_j = (n_j / n')^{\mathrm{item\_power}}` for an item that :math:`n_j`
+    users rated. For the scores f and the ratings y of one user, the loss is
+
+    - "ndcg": a convex upper bound on 1 - NDCG@k, the largest value over orders :math:`\pi` of
+      :math:`1 - \text{NDCG@}k(\pi, y) + \langle c, f_\pi \rangle - \langle c', f \rangle` with
+      :math:`c_p = (p + 1)^{-1/4}`. It is an assignment problem and solved exactly. Here, items of equal rating share
+      the mean of their weights in c', so that their unknown order is not learned. The paper's c' is c in the order of
+      the ratings.
+    - "ordinal": the sum over pairs with :math:`y_j > y_k` of :math:`(y_j - y_k) \max(0, 1 - f_j + f_k)`, divided by
+      the sum of :math:`y_j - y_k`.
+    - "regression": :math:`\tfrac12 \sum_j (f_j + o_i - y_j)^2` with an offset for every user. Ratings are scaled to a
+      standard deviation of 1 around the users' means.
+
+    Each half is convex. The first two losses are minimised by a bundle method (BMRM, as in the paper) to a certified
+    gap, the third by least squares.
 
     References
     ----------
@@ -108,32 +196,25 @@ class CofiRank(FactorEstimator):
     ['A', 'B']
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        loss: str = "regression",
-        reg: float | None = None,
-        bias: bool | float = True,
-        item_power: float = 0.5,
-        k: int = 10,
-        max_iter: int = 30,
-        tol: float = 3e-4,
-        gap: float = 1e-3,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-    ) -> None:
-        self._store_params(locals())
+    params: CofiRankParams
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        self._check_params()
+    @accepts(CofiRankParams)
+    def __init__(self, params: CofiRankParams) -> None:
+        self.params = params
+
+    def _fit(self, data: Comparisons) -> Fit:
         began = time.perf_counter()
-        halves = self._halves(comparisons)
-        self.reg_, self.bias_reg_ = halves.reg, halves.bias_reg
-        self._set_data(comparisons)
-        return self._run(halves, began)
+        halves = self._halves(data)
+        halves.start(self.seed)
+        base = self._model_of(data, halves.factors(), reg=halves.reg, bias_reg=halves.bias_reg)
+
+        def assemble() -> FittedModel:
+            return replace(base, scorer=halves.factors().copied(halves.n_threads))
+
+        yield from in_rounds(halves, Stop(self.tol, self.max_iter), assemble, began=began)
+
+    def _title(self, what: str) -> str:
+        return f"CofiRank {self.loss}"
 
     def _halves(self, comparisons: Comparisons) -> Halves:
         """The two halves that these parameters pose, with their ridges."""
@@ -161,31 +242,6 @@ class CofiRank(FactorEstimator):
         )
         return halves
 
-    def _run(self, halves: Halves, began: float) -> bool:
-        objective = halves.start(self.seed)
-        self._set_factors(*halves.factors(), halves.rank)
-
-        def one_round() -> dict[str, float]:
-            nonlocal objective
-            before = objective
-            _, item_gap = halves.solve_items()
-            objective, user_gap = halves.solve_users()
-            self._set_factors(*halves.factors(), halves.rank)
-            gap = (before - objective) / objective if objective else 0.0
-            return {"objective": objective, "gap": gap, "item_gap": item_gap, "user_gap": user_gap}
-
-        return run_rounds(self, one_round, began, tol=self.tol, title=f"CofiRank {self.loss}")
-
-    def _check_params(self) -> None:
-        check_rank(self._rank)
-        one_of("loss", self.loss, LOSSES)
-        check_bias(self.bias)
-        number("item_power", self.item_power, at_least=0, at_most=2)
-        number("k", self.k, at_least=1, at_most=2**31 - 1, integer=True)
-        check_fit_params(self)
-        number("gap", self.gap, above=0, below=1)
-        threads(self.n_threads)
-
     def _settled(self) -> dict[str, Any]:
         return {"reg": self.reg_, "bias": self.bias_reg_ if self.bias is not False else False}
 
@@ -195,8 +251,8 @@ def _rated_store(comparisons: Comparisons) -> tuple[Any, npt.NDArray[np.float64]
     r = comparisons.ratings
     if r is None:
         raise InputError(
-            "CofiRank learns from ratings, and these comparisons have none behind them (a split by pairs leaves none: "
-            "use by='items'); make them with Comparisons.from_ratings or from_rankings, or fit AltSVM"
+            "CofiRank learns from ratings, and these comparisons have none behind them",
+            remedy="ratings, rankings or another model",
         )
     source = comparisons.source
     store = Rated(source.n_users, source.n_items, r).store if source.written else source.store
@@ -223,8 +279,8 @@ class Halves:
         self.reg, self.bias_reg = reg, bias_reg
         self.q, self.beta = np.float32(reg) * self.shape, np.float32(bias_reg) * self.shape
 
-    def start(self, seed: int) -> float:
-        """The best biases alone, and U at the leading singular vectors of the slopes there; returns the objective."""
+    def start(self, seed: int) -> None:
+        """Take the best biases alone, and U at the leading singular vectors of the slopes there."""
         rng, columns = np.random.default_rng(seed), slice(self.rank)
         self.solve_items()
         objective, _ = self.solve_users()
@@ -232,7 +288,15 @@ class Halves:
             self.store, self.slopes(), columns=self.rank, iterations=3, rng=rng, n_threads=self.n_threads
         )
         self.U[:, columns] = left[:, columns] * np.float32(np.sqrt(self.store.n_users / self.rank))
-        return objective + 0.5 * self.reg * _square_sum(self.U[:, columns])  # V is 0 in these columns
+        self.objective = objective + 0.5 * self.reg * _square_sum(self.U[:, columns])  # V is 0 in these columns
+
+    def round(self) -> Record:
+        """Solve for V, then for U; ``gap`` is the share by which the objective fell."""
+        before = self.objective
+        _, item_gap = self.solve_items()
+        self.objective, user_gap = self.solve_users()
+        gap = (before - self.objective) / self.objective if self.objective else 0.0
+        return {"objective": self.objective, "gap": gap, "item_gap": item_gap, "user_gap": user_gap}
 
     def solve_items(self) -> tuple[float, float]:
         """Solve for V; returns the objective, and how much of it there may be left to gain."""
@@ -248,9 +312,10 @@ class Halves:
         objective = loss + 0.5 * (ridge + self.bias_reg * _square_sum(root * self.V[:, r:]))
         return objective, gap / objective if objective else 0.0
 
-    def factors(self) -> tuple[FloatArray, FloatArray]:
+    def factors(self) -> Factors:
         """U and V as a model holds them."""
-        return with_bias(self.U[:, : self.rank], self.V[:, : self.rank], self.V[:, self.rank])
+        rows = with_bias(self.U[:, : self.rank], self.V[:, : self.rank], self.V[:, self.rank])
+        return Factors.packed(*rows, self.rank)
 
     def slopes(self) -> FloatArray:
         raise NotImplementedError
@@ -300,7 +365,8 @@ class Squares(Halves):
 
     def slopes(self) -> FloatArray:
         m = np.empty(self.store.n_entries, np.float32)
-        core.scores(self.store, *self.factors(), m, self.n_threads)
+        factors = self.factors()
+        core.scores(self.store, factors.U, factors.V, m, self.n_threads)
         m += np.repeat(self.U[:, self.rank], np.diff(self.store.start))
         m -= self._y
         return m

@@ -20,7 +20,8 @@ def require_gaps(source: Source, what: str) -> None:
     if gap is None:
         raise InputError(
             f"{what} learns from the ratings behind comparisons, and these have none: they say who won, not by how "
-            "much; make them with Comparisons.from_ratings, or fit AltSVM"
+            "much",
+            remedy="ratings or another model",
         )
     if not LEAST_GAP <= gap <= LARGEST_GAP:
         raise InputError(

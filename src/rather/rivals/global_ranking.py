@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.rows import is_tied
-from ..errors import one_of
+from ..errors import Domain
 from ..models.calibration import Calibration
+from ..models.fitted import Fit, FittedModel, in_rounds
 from ..models.newcomers import FoldInModel
-from ..models.parameters import allowed, check_fit_params, check_shape
-from ..models.rounds import run_rounds
+from ..models.parameters import (
+    BALANCE,
+    CALLBACK,
+    GAP,
+    N_THREADS,
+    ON_INTERRUPT,
+    RIDGE_OR_RULE,
+    SEED,
+    VERBOSE,
+    WHOLE,
+    Callback,
+    Parameter,
+    Params,
+    accepts,
+    allowed,
+)
+from ..models.scorers import Factors
 from ..models.summary import unconverged
-from ..native import LOSSES, factor, threads
+from ..native import factor, threads
 from ..solving.bradley_terry import MOST_STEPS, SETTLED, BradleyTerry
 from ..solving.problem import Problem
 from ..solving.reg import reg_scales
+from ..solving.rounds import Record, Stop
 from ..solving.scales import Scales, scales
 from ..solving.smoothing import Tightening
 
@@ -29,62 +45,129 @@ REG_FACTOR = 1.5  # times the scale of the bias's ridge, for implied comparisons
 RIDGES = {"logistic": 1.0, "hinge": 4.0, "squared_hinge": 8.0}
 MOST_IMPLIED = 2**23  # comparisons that are written down, so that a logistic fit is in double precision
 
+GLOBAL_REG = Parameter(
+    RIDGE_OR_RULE,
+    "Ridge of the scores. None: for votes and menus 1 / reg is the prior variance of the log-odds with the largest "
+    "marginal likelihood; else a fixed factor of the data's scale. A larger ridge moves items with few answers "
+    "towards the middle. The value used is ``reg_``.",
+)
+GLOBAL_LOSS = Parameter(
+    Domain(words=("logistic", "squared_hinge", "hinge"), none=True),
+    'Penalty of a comparison, by its margin. None: "logistic" for votes, menus and arenas, which makes it the '
+    'Bradley-Terry model; "squared_hinge" for ratings, rankings and clicks. The value used is ``loss_``.',
+)
+GLOBAL_POWER = Parameter(
+    Domain(float, at_least=0, at_most=2, none=True),
+    "Growth of an item's ridge with the number n of users who compared it, as n to this power. None: 0 for votes with "
+    "the logistic loss, which is one prior variance for all items; else 0.5.",
+)
+NEWTON_STEPS = Parameter(WHOLE, "Largest number of Newton steps.", "run")
+GLOBAL_TOL = Parameter(
+    GAP,
+    "Gap at which the fit stops: the gain that a step can still expect, relative to the objective. A hinge, which is "
+    "smoothed, reaches 3e-5 at best. A logistic fit then continues to the optimum in double precision, unless ratings, "
+    "rankings or clicks imply more than eight million comparisons. Other fits end where single precision gains no "
+    "more: ``converged_`` is then False, and the last ``gap`` in ``history_`` is what was reached.",
+    "run",
+)
+
+
+@dataclass(frozen=True)
+class GlobalParams(Params):
+    """The parameters of :class:`Global`."""
+
+    reg: float | None = GLOBAL_REG(None)
+    loss: str | None = GLOBAL_LOSS(None)
+    item_power: float | None = GLOBAL_POWER(None)
+    balance: float | None = BALANCE(None)
+    max_iter: int = NEWTON_STEPS(50)
+    tol: float = GLOBAL_TOL(1e-6)
+    n_threads: int | None = N_THREADS(None)
+    seed: int = SEED(0)
+    verbose: bool = VERBOSE(False)
+    callback: Callback | None = CALLBACK(None)
+    on_interrupt: str = ON_INTERRUPT("keep")
+
 
 class Global(FoldInModel):
-    """One score per item, the same for everybody.
+    r"""Learn one ranking for all users, from comparisons.
 
-    Minimises, over item scores b_j,
+    Every item gets one score. For votes this is the Bradley-Terry model, with a prior variance that the data choose.
+    New users get the same ranking.
 
-        sum_t w_t L(b_j - b_k) + 1/2 sum_j q_j b_j^2
-
-    over all comparisons t = "user i would rather have j than k", whoever made them: the global ranking that Table 2 of
-    Park et al. (2015) compares with, which is their Equation (3) with rank 1 and every u_i fixed to 1. With the
-    logistic loss it is the penalised maximum-likelihood estimate of the Bradley-Terry model. A newcomer gets the same
-    ranking as everybody.
+    Use it where all users should see one leaderboard, and as the baseline that a personal ranking must beat. Use
+    :class:`AltSVM` for personal rankings.
 
     Parameters
     ----------
-    reg : float, optional
-        The ridges are q_j = reg (n_j / n)^item_power, where n_j counts the users who compared item j. None: of votes
-        and menus, 1 / reg is the prior variance of scores in log-odds that has the largest marginal likelihood; more
-        votes do not make it larger. Of ratings, rankings and clicks, a fixed factor times the typical absolute row sum
-        of the gradient at zero. The value used is ``reg_``.
-    loss : {"logistic", "squared_hinge", "hinge"}, optional
-        None: "logistic" for votes, menus and arenas, "squared_hinge" for ratings, rankings and clicks. The value used
-        is ``loss_``.
-    item_power : float, optional
-        None: 0 with the logistic loss of votes, which is one prior variance for all items; else 1/2.
-    balance : float, optional
-        All comparisons of a user are weighted by (their number)^-balance. None: as in :class:`AltSVM`.
-    max_iter : int
-        Newton steps at most.
-    tol : float
-        Stop once the Newton decrement, what a step has to gain, is at most this share of the objective. (A hinge, which
-        is smoothed, comes to 3e-5 at best.) A logistic fit then goes on to the optimum in double precision, unless
-        ratings, rankings or clicks imply more than eight million comparisons. Other fits are in single precision, and
-        end where it gains no more: ``converged_`` is then False, and ``history_[-1]["gap"]`` is what was reached.
-    n_threads : int, optional
-        All cores by default; the result is the same with any number.
-    seed : int
-        Of the draws: the comparisons held out for the slope of probabilities, and intervals.
-    verbose : bool
-        Show a progress bar.
-    callback : callable, optional
-        Called after every step with (model, record); returning True stops the fit.
-    on_interrupt : {"keep", "raise"}
-        What Ctrl-C does after the first round: end the fit with the rounds it has made, or then also raise.
+    reg : float or None, default None
+        Ridge of the scores. None: for votes and menus 1 / reg is the prior variance of the log-odds with the largest
+        marginal likelihood; else a fixed factor of the data's scale. A larger ridge moves items with few answers
+        towards the middle. The value used is ``reg_``.
+    loss : {"logistic", "squared_hinge", "hinge"} or None, default None
+        Penalty of a comparison, by its margin. None: "logistic" for votes, menus and arenas, which makes it the
+        Bradley-Terry model; "squared_hinge" for ratings, rankings and clicks. The value used is ``loss_``.
+    item_power : float or None, default None
+        Growth of an item's ridge with the number n of users who compared it, as n to this power. None: 0 for votes with
+        the logistic loss, which is one prior variance for all items; else 0.5.
+    balance : float or None, default None
+        Exponent of the weight N^-balance of each comparison of a user who has N of them. 0: all comparisons count
+        equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and clicks, because n
+        ratings imply about n^2 / 2 pairs, but not as many independent answers.
+    max_iter : int, default 50
+        Largest number of Newton steps.
+    tol : float, default 1e-06
+        Gap at which the fit stops: the gain that a step can still expect, relative to the objective. A hinge, which is
+        smoothed, reaches 3e-5 at best. A logistic fit then continues to the optimum in double precision, unless
+        ratings, rankings or clicks imply more than eight million comparisons. Other fits end where single precision
+        gains no more: ``converged_`` is then False, and the last ``gap`` in ``history_`` is what was reached.
+    n_threads : int or None, default None
+        Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and
+        ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
+    seed : int, default 0
+        Seed of all random draws. A different seed gives a different start and other held-out answers.
+    verbose : bool, default False
+        Whether to show a progress bar.
+    callback : function of (model, record) or None, default None
+        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
+        estimator with a lambda here cannot be pickled before it is fitted.
+    on_interrupt : {"keep", "raise"}, default "keep"
+        Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
+        them, and raise KeyboardInterrupt.
 
     Attributes
     ----------
+    users_, items_ : array of id
+        Ids of the users and items.
     item_bias_ : array of shape (n_items,)
-        The scores.
-    users_, items_
-        See :class:`Estimator`.
+        Scores of the items.
     reg_ : float
+        Regularisation used.
     loss_ : str
+        Loss used.
     history_ : list of dict
-        One record per step: round, seconds since the beginning, objective, gap.
-    converged_, interrupted_ : bool
+        One record for each step: round, seconds, objective, gap.
+    converged_ : bool
+        Whether the last gap was within ``tol``.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    AltSVM : Learn a personal ranking for every user.
+    plot.leaderboard : Draw the ranking with its ranges of places.
+
+    Notes
+    -----
+    The fit minimises over item scores
+
+    .. math:: \sum_t w_t L(b_j - b_k) + \tfrac12 \sum_j q_j b_j^2
+
+    over all comparisons t of item j, preferred to item k, whoever made them. The ridge of an item is
+
+    .. math:: q_j = \text{reg}\, (n_j / n)^{\mathrm{item\_power}} ,
+
+    where :math:`n_j` users compared the item. Table 2 of Park et al. (2015) compares with this ranking.
 
     References
     ----------
@@ -102,92 +185,64 @@ class Global(FoldInModel):
     ['A', 'B', 'C']
     """
 
-    def __init__(
-        self,
-        reg: float | None = None,
-        loss: str | None = None,
-        item_power: float | None = None,
-        balance: float | None = None,
-        max_iter: int = 50,
-        tol: float = 1e-6,
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = False,
-        callback: Callable[[Any, dict[str, float]], Any] | None = None,
-        on_interrupt: str = "keep",
-    ) -> None:
-        self._store_params(locals())
+    params: GlobalParams
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        votes = not comparisons.source.implied
-        self.loss_ = self._loss_for(comparisons)
-        one_of("loss", self.loss_, LOSSES)
+    @accepts(GlobalParams)
+    def __init__(self, params: GlobalParams) -> None:
+        self.params = params
+
+    def _fit(self, data: Comparisons) -> Fit:
+        votes, source, loss = not data.source.implied, data.source, self._loss_for(data)
         power = self.item_power
         if power is None:
-            power = 0.0 if votes and self.loss_ == "logistic" else 0.5
-        check_shape(power, self.balance)
-        check_fit_params(self)
+            power = 0.0 if votes and loss == "logistic" else 0.5
         n_threads = threads(self.n_threads)
         began = time.perf_counter()
-        store = comparisons.store
-        balance = comparisons.source.balance if self.balance is None else self.balance
-        scaled, self.user_rule_ = scales(store, user_power=0.0, item_power=power, balance=balance)
-        exact = self.loss_ == "logistic" and (votes or len(comparisons) <= MOST_IMPLIED)
-        summed = _summed(comparisons, scaled) if exact or (votes and self.reg is None) else None
+        store = data.store
+        balance = source.balance if self.balance is None else self.balance
+        scaled, rule = scales(store, user_power=0.0, item_power=power, balance=balance)
+        exact = loss == "logistic" and (votes or len(data) <= MOST_IMPLIED)
+        summed = _summed(data, scaled) if exact or (votes and self.reg is None) else None
         if self.reg is not None:
-            self.reg_ = float(self.reg)
+            reg = float(self.reg)
         elif votes and summed is not None:
             likeliest = summed.likeliest_ridge(scaled.item_ridge.astype(np.float64))
-            self.reg_ = allowed(RIDGES[self.loss_] * summed.unit * likeliest)
+            reg = allowed(RIDGES[loss] * summed.unit * likeliest)
         else:
-            _, scale = reg_scales(store, loss=self.loss_, scales=scaled, n_threads=n_threads)
-            self.reg_ = float(REG_FACTOR * scale)
-        self._set_data(comparisons)
+            _, scale = reg_scales(store, loss=loss, scales=scaled, n_threads=n_threads)
+            reg = float(REG_FACTOR * scale)
+        stop, stalled = Stop(self.tol, self.max_iter), None
+        solver: NewtonOnPairs | NewtonOnStore
         if exact and summed is not None:
-            self._set_factors(factor(store.n_users, 1), factor(store.n_items, 1), 0)
-            self.U_[:, 0] = 1.0
-            return run_rounds(self, self._newton(summed, scaled), began, tol=self.tol)
-        problem = Problem(store, rank=0, loss=self.loss_, bias=True, scales=scaled, n_threads=n_threads)
-        problem.set_reg(1.0, self.reg_)
-        problem.evaluate()
-        self._set_factors(problem.U, problem.V, 0)
-        tightening = Tightening(problem, self.tol)
+            ridge = reg / summed.unit * scaled.item_ridge.astype(np.float64)
+            solver = NewtonOnPairs(summed, ridge, store.n_users, self.tol)
+        else:
+            problem = Problem(store, rank=0, loss=loss, bias=True, scales=scaled, n_threads=n_threads)
+            problem.set_reg(1.0, reg)
+            problem.evaluate()
+            solver = NewtonOnStore(problem, self.tol)
+            stalled = solver.stalled
+        base = self._model_of(data, solver.factors, loss=loss, reg=reg, user_rule=rule)
 
-        def step() -> dict[str, float]:
-            tightening.before_round(problem)
-            gain = problem.item_step(cg_steps=50, cg_tol=0.01)
-            return tightening.after_round(problem, len(self.history_) + 1, gain)
+        def assemble() -> FittedModel:
+            return replace(base, scorer=solver.factors.copied(n_threads))
 
-        return run_rounds(self, step, began, tol=self.tol, stalled=lambda: tightening.stalled(problem))
+        yield from in_rounds(solver, stop, assemble, began=began, stalled=stalled)
 
     def _facts(self) -> list[str]:
-        likeliest = self._fitted_with.get("reg") is None and self._fitted_to is not None and not self._fitted_to.implied
-        return [*(["chosen by marginal likelihood"] if likeliest else []), *unconverged(self)]
+        fitted = self.fitted
+        own = fitted.training
+        likeliest = fitted.params.get("reg") is None and own is not None and not own.implied
+        return [*(["chosen by marginal likelihood"] if likeliest else []), *unconverged(fitted)]
 
     def _loss_for(self, comparisons: Comparisons) -> str:
         return self.loss or ("squared_hinge" if comparisons.source.implied else "logistic")
-
-    def _newton(self, summed: BradleyTerry, scaled: Scales) -> Callable[[], dict[str, float]]:
-        """Return a round of the logistic fit: one Newton step, and once ``tol`` is reached all that are left."""
-        ridge = self.reg_ / summed.unit * scaled.item_ridge.astype(np.float64)
-        summed.b[:] = 0.0  # so that a ridge gives the bits it gives where it was named
-
-        def step() -> dict[str, float]:
-            for _ in range(MOST_STEPS):
-                gain, moved, objective = summed.step(ridge)
-                gap = 0.0 if moved <= SETTLED or objective <= 0 else gain / objective
-                if gap == 0 or gap > self.tol:
-                    break
-            self.V_[:, 0] = summed.b
-            return {"objective": objective * summed.unit, "gap": gap}
-
-        return step
 
     # -- how sure it is -----------------------------------------------------------------------------------------
 
     def _states_log_odds(self, comparisons: Comparisons) -> bool:
         """Return whether scores are log-odds: the evidence chose the ridge, and every answer is about one pair."""
-        given = (self._fitted_with.get(name) for name in ("reg", "item_power", "balance"))
+        given = (self.fitted.params.get(name) for name in ("reg", "item_power", "balance"))
         if comparisons.implied or self.loss_ != "logistic" or any(value is not None for value in given):
             return False
         pairs = comparisons.pairs()
@@ -203,6 +258,43 @@ class Global(FoldInModel):
         if not self._states_log_odds(comparisons):
             return None
         return float(comparisons.pairs().weights().sum() / comparisons.source.answers() / self.reg_)
+
+
+class NewtonOnPairs:
+    """The logistic fit: rounds of one Newton step, and once ``tol`` is reached all that are left."""
+
+    def __init__(self, summed: BradleyTerry, ridge: Any, n_users: int, tol: float) -> None:
+        self.summed, self.ridge, self.tol = summed, ridge, tol
+        summed.b[:] = 0.0  # so that a ridge gives the bits it gives where it was named
+        self.factors = Factors.packed(factor(n_users, 1), factor(len(summed.b), 1), 0)
+        self.factors.U[:, 0] = 1.0
+
+    def round(self) -> Record:
+        for _ in range(MOST_STEPS):
+            gain, moved, objective = self.summed.step(self.ridge)
+            gap = 0.0 if moved <= SETTLED or objective <= 0 else gain / objective
+            if gap == 0 or gap > self.tol:
+                break
+        self.factors.V[:, 0] = self.summed.b
+        return {"objective": objective * self.summed.unit, "gap": gap}
+
+
+class NewtonOnStore:
+    """The other fits: rounds of one Newton step on all items, in the core."""
+
+    def __init__(self, problem: Problem, tol: float) -> None:
+        self.problem, self.tightening, self.rounds_done = problem, Tightening(problem, tol), 0
+        self.factors = Factors.packed(problem.U, problem.V, 0)
+
+    def round(self) -> Record:
+        self.tightening.before_round(self.problem)
+        gain = self.problem.item_step(cg_steps=50, cg_tol=0.01)
+        self.rounds_done += 1
+        return self.tightening.after_round(self.problem, self.rounds_done, gain)
+
+    def stalled(self, history: list[Record]) -> bool:
+        """Return whether single precision allows no more."""
+        return self.tightening.stalled(self.problem)
 
 
 def _summed(comparisons: Comparisons, scaled: Scales) -> BradleyTerry:

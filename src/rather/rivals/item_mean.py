@@ -1,38 +1,67 @@
-"""ItemMean: what people gave an item on average, drawn towards the mean of all ratings where few gave any."""
+"""ItemMean: the mean rating of every item, shrunk towards the mean of all ratings."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..errors import InputError, number
-from ..models.factors import LARGEST, FactorEstimator, with_bias
-from ..native import threads
+from ..errors import Domain, InputError
+from ..models.factors import FactorEstimator
+from ..models.parameters import CALIBRATION_SEED, LIST_THREADS, Parameter, Params, accepts
+from ..models.scorers import LARGEST, Factors
+
+SHRINK = Parameter(
+    Domain(float, at_least=0, at_most=1e15),
+    "Number of ratings of the overall mean that every item gets. More move items with few ratings towards the mean.",
+)
+
+
+@dataclass(frozen=True)
+class ItemMeanParams(Params):
+    """The parameters of :class:`ItemMean`."""
+
+    shrink: float = SHRINK(5.0)
+    n_threads: int | None = LIST_THREADS(None)
+    seed: int = CALIBRATION_SEED(0)
 
 
 class ItemMean(FactorEstimator):
-    """One score per item, the same for everybody: its mean rating, with a few more ratings of the overall mean.
+    r"""Rank items by their mean rating, shrunk towards the mean of all ratings.
 
-        b_j = (sum of j's ratings + shrink m) / (n_j + shrink),    m the mean of all ratings
-
-    The simplest thing to do with ratings, and with few of them hard to beat: pairs of one person's items alone know
-    nothing of who gives high marks to what others never rate.
+    All users get the same ranking. It is the simplest baseline for ratings, and hard to beat with few of them. Use
+    :class:`AltSVM` for personal rankings.
 
     Parameters
     ----------
-    shrink : float
-        How many ratings of the overall mean every item gets.
-    n_threads : int, optional
-        For lists; all cores by default.
-    seed : int
-        Of the comparisons put aside for probabilities.
+    shrink : float, default 5.0
+        Number of ratings of the overall mean that every item gets. More move items with few ratings towards the mean.
+    n_threads : int or None, default None
+        Number of threads that make lists. None: as many as the process may keep busy. Results do not depend on it.
+    seed : int, default 0
+        Seed of the draw of comparisons that are held out to calibrate probabilities.
 
     Attributes
     ----------
+    users_, items_ : array of id
+        Ids of the users and items.
     item_bias_ : array of shape (n_items,)
-        The scores, less the overall mean.
-    users_, items_
-        See :class:`Estimator`.
+        Scores of the items, minus the mean of all ratings.
+
+    See Also
+    --------
+    AltSVM : Learn a personal ranking for every user.
+    Global : Learn one ranking from comparisons of a user's own items.
+
+    Notes
+    -----
+    With m the mean of all ratings and :math:`n_j` ratings of item j,
+
+    .. math:: b_j = \frac{\sum_i r_{ij} + \text{shrink}\, m}{n_j + \text{shrink}} .
+
+    Pairs of one user's ratings lack one kind of information that means have: high ratings of items that other users
+    never rate.
 
     Examples
     --------
@@ -43,23 +72,49 @@ class ItemMean(FactorEstimator):
     [('A', 0.67), ('B', 0.25), ('C', -1.25)]
     """
 
-    def __init__(self, shrink: float = 5.0, n_threads: int | None = None, seed: int = 0) -> None:
-        self._store_params(locals())
+    params: ItemMeanParams
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        number("shrink", self.shrink, at_least=0, at_most=1e15)
-        number("seed", self.seed, at_least=0, at_most=2**63 - 1, integer=True)
-        threads(self.n_threads)
-        ratings = comparisons.ratings
+    @accepts(ItemMeanParams)
+    def __init__(self, params: ItemMeanParams) -> None:
+        self.params = params
+
+    def scorer(self, data: Comparisons) -> Factors:
+        """Return the mean ratings of the items as scores.
+
+        Parameters
+        ----------
+        data : Comparisons
+            Comparisons with ratings behind them.
+
+        Returns
+        -------
+        Factors
+            Scores of the items, the same for all users.
+
+        Raises
+        ------
+        InputError
+            If there are no ratings, or a mean is too large for single precision.
+
+        See Also
+        --------
+        Estimator.fit : Learn the scores and keep them.
+
+        Examples
+        --------
+        >>> import rather
+        >>> table = {"user": ["ann", "bob"], "item": ["A", "B"], "rating": [5, 3]}
+        >>> rated = rather.Comparisons.from_ratings(table, allow_empty=True)
+        >>> rather.ItemMean(shrink=1).scorer(rated).item_bias.tolist()
+        [0.5, -0.5]
+        """
+        ratings = data.ratings
         if ratings is None:
             raise InputError("ItemMean is a mean of ratings, and these comparisons have none; use Global")
-        n = np.bincount(ratings.item, minlength=comparisons.n_items)
+        n = np.bincount(ratings.item, minlength=data.n_items)
         mean = ratings.rating.mean() if len(ratings.rating) else 0.0
-        above = np.bincount(ratings.item, ratings.rating - mean, comparisons.n_items)
+        above = np.bincount(ratings.item, ratings.rating - mean, data.n_items)
         bias = above / np.maximum(n + self.shrink, np.finfo(float).tiny)
         if not (np.abs(bias) < LARGEST).all():
             raise InputError(f"ratings as large as {np.abs(ratings.rating).max():g} have no mean in single precision")
-        self._set_data(comparisons)
-        users, items = (np.zeros((n, 0)) for n in (comparisons.n_users, comparisons.n_items))
-        self._set_factors(*with_bias(users, items, bias), 0)
-        return True
+        return Factors.of_items(bias, data.n_users)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,108 +10,64 @@ import scipy.sparse
 
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, read_only
-from ..errors import InputError, number
-from ..models.clicked import ClickModel, require_clicks
-from ..models.estimator import BLOCK
-from ..models.exclusions import select
-from ..models.factors import LARGEST
-from ..models.state import of_one_moment
-from ..native import FloatArray, threads
+from ..errors import InputError
+from ..models.clicked import ClickModel, ClickScorer, require_clicks
+from ..models.exclusions import Rows, select
+from ..models.fitted import FittedModel
+from ..models.scorers import BLOCK, LARGEST
+from ..native import FloatArray
 
 Weights = Any  # (n_items, n_items) of float32: an array, or a sparse matrix of rows
 
 
-class ItemWeights(ClickModel):
-    """Personal scores s_ij = sum of w_kj over the items k that user i clicked.
+class ClickWeights(ClickScorer):
+    """Scores that are sums of weights between items.
 
-    A kind says in ``_between`` what the weights are. Who clicked nothing is ranked like everyone: by the mean of all
-    users' scores.
-
-    Attributes
+    Parameters
     ----------
-    item_weights_ : array or sparse matrix of shape (n_items, n_items)
-        Row k is what a click on item k adds to the scores; its diagonal is 0.
+    item_weights : array or sparse matrix of shape (n_items, n_items)
+        Row k is what a click on item k adds to the scores.
+    data : Comparisons
+        Whose clicks they are to be multiplied by, made by ``Comparisons.from_clicks``.
     """
 
-    W_: Weights
-    _mean: FloatArray  # of all users' scores
-
-    def _check(self) -> None:
-        """Refuse parameters that are out of their range."""
-        raise NotImplementedError
-
-    def _between(self, X: Any) -> Weights:
-        """The weights, from clicks as a sparse matrix of ones, a row for each user."""
-        raise NotImplementedError
-
-    def _fit(self, comparisons: Comparisons) -> bool:
-        self._check()
-        number("seed", self.seed, at_least=0, at_most=2**63 - 1, integer=True)
-        threads(self.n_threads)
-        require_clicks(comparisons, type(self).__name__)
-        self._set_data(comparisons)
-        self._set_weights(self._between(self._clicks(np.arange(comparisons.n_users, dtype=np.int32))))
-        return True
-
-    def set_weights(self, comparisons: Comparisons, item_weights: Any) -> Any:
-        """Take these weights between the items of comparisons, in the order of their ids: what a ``fit`` ends in.
-
-        Returns the model, which is then fitted.
-        """
-        require_clicks(comparisons, type(self).__name__)
-        n, sparse = comparisons.n_items, scipy.sparse.issparse(item_weights)
-        W = scipy.sparse.csr_matrix(item_weights, dtype=np.float32) if sparse else np.array(item_weights, np.float32)
-        if W.shape != (n, n):
-            raise InputError(f"item_weights has shape {W.shape}; for these comparisons it must be {(n, n)}")
-        work = self._unfitted()
-        work._set_data(comparisons)
-        work._set_weights(W)
-        self._adopt(work.__dict__)
-        return self
-
-    def _set_weights(self, W: Weights) -> None:
-        if not (np.abs(W.data if scipy.sparse.issparse(W) else W) < LARGEST).all():
+    def __init__(self, item_weights: Any, data: Comparisons) -> None:
+        require_clicks(data, "ClickWeights")
+        sparse = scipy.sparse.issparse(item_weights)
+        W = scipy.sparse.csr_matrix(item_weights, dtype=np.float32) if sparse else np.asarray(item_weights, np.float32)
+        if W.shape != (data.n_items, data.n_items):
+            wanted = (data.n_items, data.n_items)
+            raise InputError(f"item_weights has shape {W.shape}; for these comparisons it must be {wanted}")
+        if not (np.abs(W.data if sparse else W) < LARGEST).all():
             raise InputError(f"the weights between items are not all finite and below {LARGEST:g}, as they must be")
-        self.W_ = W
-        share = np.bincount(self.seen_[1], minlength=len(self.items_)).astype(np.float32) / np.float32(len(self.users_))
-        self._mean = _product(scipy.sparse.csr_matrix(share), W)[0]
+        self.W, self.seen, self.n_items = W, data.source.met(), data.n_items
+        share = np.bincount(self.seen[1], minlength=data.n_items).astype(np.float32) / np.float32(data.n_users)
+        self.mean = _product(scipy.sparse.csr_matrix(share), W)[0]
 
-    @property
-    def item_weights_(self) -> Weights:
-        W = self._frozen().W_
-        return W.copy() if scipy.sparse.issparse(W) else read_only(W)
+    W: Weights
+    mean: FloatArray  # of all users' scores
 
-    # -- what a model says --------------------------------------------------------------------------------------
-
-    def _clicks(self, u: Codes) -> Any:
-        """What some users clicked, as a sparse matrix of ones."""
-        start, item = select(self.seen_, u)
-        return scipy.sparse.csr_matrix((np.ones(len(item), np.float32), item, start), (len(u), len(self.items_)))
-
-    def _rows(self, u: Codes) -> FloatArray:
-        """All scores of some users. A row's numbers do not depend on what other rows are asked for."""
-        X = self._clicks(u)
-        scores = _product(X, self.W_)
-        scores[np.diff(X.indptr) == 0] = self._mean
+    def rows(self, u: Codes, n_threads: int) -> FloatArray:
+        X = clicks_of(self.seen, u, self.n_items)
+        scores = _product(X, self.W)
+        scores[np.diff(X.indptr) == 0] = self.mean
         return scores
 
-    @of_one_moment
-    def average_scores(self) -> FloatArray:
-        """The mean of all users' scores."""
-        self._require_fit()
-        return self._mean.copy()
+    def average(self, seen: Rows, n_items: int, n_threads: int) -> FloatArray:
+        return self.mean.copy()
 
     # -- files --------------------------------------------------------------------------------------------------
 
-    def _tensors(self) -> dict[str, Any]:
-        W = self.W_
+    def tensors(self) -> dict[str, Any]:
+        W = self.W
         if not scipy.sparse.issparse(W):
-            return {"weights": W, "mean": self._mean}
+            return {"weights": W, "mean": self.mean}
         start, item = W.indptr.astype(np.int64), W.indices.astype(np.int32)
-        return {"weights": W.data, "weights_start": start, "weights_item": item, "mean": self._mean}
+        return {"weights": W.data, "weights_start": start, "weights_item": item, "mean": self.mean}
 
-    def _restore(self, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
-        W, mean, n = tensors["weights"], tensors["mean"], len(self.items_)
+    @classmethod
+    def restored(cls, tensors: Mapping[str, Any], about: Mapping[str, Any], fitted: FittedModel) -> ClickWeights:
+        W, mean, n = tensors["weights"], tensors["mean"], len(fitted.items)
         sound = W.dtype == mean.dtype == np.float32 and mean.shape == (n,)
         sound = sound and all((np.abs(a) < LARGEST).all() for a in (W, mean))
         if sound and "weights_start" in tensors:
@@ -128,8 +84,75 @@ class ItemWeights(ClickModel):
                 and (not len(item) or (item.min() >= 0 and item.max() < n))
             )
             W = scipy.sparse.csr_matrix((W, item, start), (n, n)) if sound else W
-        self.W_, self._mean = W, mean
-        return sound and W.shape == (n, n) and super()._restore(tensors, about)
+        if not sound or W.shape != (n, n):
+            raise ValueError("the weights between items do not fit together")
+        made = object.__new__(cls)
+        made.W, made.mean, made.seen, made.n_items = W, mean, fitted.seen, n
+        return made
+
+
+class ItemWeights(ClickModel):
+    """Score items by the weights between them and a user's clicks.
+
+    Users without clicks get the mean of all users' scores. A subclass computes the weights in ``_between``.
+
+    Attributes
+    ----------
+    item_weights_ : array or sparse matrix of shape (n_items, n_items)
+        Weights, with a zero diagonal. A row says what a click on one item adds to the scores of all items.
+    """
+
+    SCORER = ClickWeights
+
+    def _between(self, X: Any) -> Weights:
+        """The weights, from clicks as a sparse matrix of ones, a row for each user."""
+        raise NotImplementedError
+
+    def scorer(self, data: Comparisons) -> ClickWeights:
+        """Return the scores of weights between items.
+
+        Parameters
+        ----------
+        data : Comparisons
+            Comparisons with clicks behind them.
+
+        Returns
+        -------
+        ClickWeights
+            Scores that are sums of the weights between items.
+
+        Raises
+        ------
+        InputError
+            If there are no clicks, or a weight is not finite.
+
+        See Also
+        --------
+        Estimator.fit : Learn the scores and keep them.
+
+        Examples
+        --------
+        >>> import rather
+        >>> clicks = rather.Comparisons.from_clicks({"user": ["ann", "ann", "bob"], "item": ["tea", "milk", "cola"]})
+        >>> rather.RP3beta().scorer(clicks).W.shape
+        (3, 3)
+        """
+        require_clicks(data, type(self).__name__)
+        everyone = np.arange(data.n_users, dtype=np.int32)
+        return ClickWeights(self._between(clicks_of(data.source.met(), everyone, data.n_items)), data)
+
+    @property
+    def item_weights_(self) -> Weights:
+        """Weights between items."""
+        scorer = self.fitted.scorer
+        assert isinstance(scorer, ClickWeights)
+        return scorer.W.copy() if scipy.sparse.issparse(scorer.W) else read_only(scorer.W)
+
+
+def clicks_of(seen: Rows, u: Codes, n_items: int) -> Any:
+    """What some users clicked, as a sparse matrix of ones."""
+    start, item = select(seen, u)
+    return scipy.sparse.csr_matrix((np.ones(len(item), np.float32), item, start), (len(u), n_items))
 
 
 def co_clicks(X: Any, weight: Any) -> Iterator[tuple[slice, Any]]:

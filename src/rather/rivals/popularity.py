@@ -1,35 +1,53 @@
-"""Popularity: how many people clicked an item."""
+"""Popularity: the number of users who clicked an item."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..errors import number
 from ..models.clicked import require_clicks
-from ..models.factors import FactorEstimator, with_bias
-from ..native import threads
+from ..models.factors import FactorEstimator
+from ..models.parameters import CALIBRATION_SEED, LIST_THREADS, Params, accepts
+from ..models.scorers import Factors
+
+
+@dataclass(frozen=True)
+class PopularityParams(Params):
+    """The parameters of :class:`Popularity`."""
+
+    n_threads: int | None = LIST_THREADS(None)
+    seed: int = CALIBRATION_SEED(0)
 
 
 class Popularity(FactorEstimator):
-    """One score per item, the same for everybody: b_j = log(1 + n_j), n_j the number of people who clicked it.
+    r"""Rank items by the number of users who clicked them.
 
-    (A logarithm, because the odds that a click is on j rather than on k are n_j to n_k.) What any method that knows
-    people apart has to beat.
+    All users get the same ranking. It is the baseline that a personal ranking must beat.
 
     Parameters
     ----------
-    n_threads : int, optional
-        For lists; all cores by default.
-    seed : int
-        Of the comparisons put aside for probabilities.
+    n_threads : int or None, default None
+        Number of threads that make lists. None: as many as the process may keep busy. Results do not depend on it.
+    seed : int, default 0
+        Seed of the draw of comparisons that are held out to calibrate probabilities.
 
     Attributes
     ----------
+    users_, items_ : array of id
+        Ids of the users and items.
     item_bias_ : array of shape (n_items,)
-        The scores.
-    users_, items_
-        See :class:`Estimator`.
+        Scores of the items.
+
+    See Also
+    --------
+    ClickRanker : Learn a personal ranking for every user from clicks.
+
+    Notes
+    -----
+    The score of an item that n users clicked is :math:`\log(1 + n)`. The odds that a click is on one item rather than
+    on another are then about the ratio of their clicks.
 
     Examples
     --------
@@ -40,15 +58,42 @@ class Popularity(FactorEstimator):
     ['tea']
     """
 
-    def __init__(self, n_threads: int | None = None, seed: int = 0) -> None:
-        self._store_params(locals())
+    params: PopularityParams
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        number("seed", self.seed, at_least=0, at_most=2**63 - 1, integer=True)
-        threads(self.n_threads)
-        clicks = require_clicks(comparisons, "Popularity")
-        self._set_data(comparisons)
-        users, items = (np.zeros((n, 0)) for n in (comparisons.n_users, comparisons.n_items))
-        bias = np.log1p(np.bincount(clicks.item, minlength=comparisons.n_items))
-        self._set_factors(*with_bias(users, items, bias), 0)
-        return True
+    @accepts(PopularityParams)
+    def __init__(self, params: PopularityParams) -> None:
+        self.params = params
+
+    def scorer(self, data: Comparisons) -> Factors:
+        """Return scores by the number of clicks.
+
+        Parameters
+        ----------
+        data : Comparisons
+            Comparisons with clicks behind them.
+
+        Returns
+        -------
+        Factors
+            Scores of the items, the same for all users.
+
+        Raises
+        ------
+        InputError
+            If there are no clicks.
+
+        See Also
+        --------
+        Estimator.fit : Learn the scores and keep them.
+
+        Examples
+        --------
+        >>> import rather
+        >>> table = {"user": ["ann", "bob", "bob"], "item": ["tea", "tea", "milk"]}
+        >>> clicks = rather.Comparisons.from_clicks(table, allow_empty=True)
+        >>> clicks.items[rather.Popularity().scorer(clicks).item_bias.argmax()]
+        'tea'
+        """
+        clicks = require_clicks(data, "Popularity")
+        bias = np.log1p(np.bincount(clicks.item, minlength=data.n_items))
+        return Factors.of_items(bias, data.n_users)

@@ -2,45 +2,71 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from ..errors import number
+from ..models.parameters import CALIBRATION_SEED, LIST_THREADS, POWER, WHOLE, Parameter, Params, accepts
 from .item_weights import ItemWeights, Weights, co_clicks
+
+ALPHA = Parameter(POWER, "Power of the probabilities of the walk's steps. 1 is the plain random walk.")
+BETA = Parameter(POWER, "Power of an item's popularity by which its weights are divided. 0 favours popular items.")
+NEIGHBOURS = Parameter(WHOLE, "Number of weights that each item keeps. More take memory and time in proportion.")
+
+
+@dataclass(frozen=True)
+class RP3betaParams(Params):
+    """The parameters of :class:`RP3beta`."""
+
+    alpha: float = ALPHA(0.8)
+    beta: float = BETA(0.45)
+    neighbours: int = NEIGHBOURS(200)
+    n_threads: int | None = LIST_THREADS(None)
+    seed: int = CALIBRATION_SEED(0)
 
 
 class RP3beta(ItemWeights):
-    """Personal rankings from clicks, by random walks of three steps: an item, a user who clicked it, another item.
+    r"""Learn personal rankings from clicks, by random walks of three steps.
 
-    A click on item k adds to the score of item j
-
-        w_kj = sum_i (1 / n_k)^alpha (1 / n_i)^alpha / n_j^beta     over the users i who clicked both,
-
-    n the clicks of an item or a user, for those ``neighbours`` items k that add most to j; then a click's weights are
-    divided by their sum. With alpha = 1 and beta = 0 these are the probabilities of the walk; beta takes from popular
-    items what they owe to being popular.
-
-    Memory grows with the neighbours alone.
+    A walk goes from a clicked item to a user who clicked it, and on to another item of that user (Paudel et al., 2017).
+    It is a strong baseline that needs little memory: use :class:`ClickRanker` where memory allows.
 
     Parameters
     ----------
-    alpha, beta : float
-        Powers of the steps' probabilities and of an item's popularity. These and neighbours were chosen on held-out
-        training clicks of MovieLens 1M.
-    neighbours : int
-        Weights that each item keeps.
-    n_threads : int, optional
-        For lists; all cores by default.
-    seed : int
-        Of the comparisons put aside for probabilities.
+    alpha : float, default 0.8
+        Power of the probabilities of the walk's steps. 1 is the plain random walk.
+    beta : float, default 0.45
+        Power of an item's popularity by which its weights are divided. 0 favours popular items.
+    neighbours : int, default 200
+        Number of weights that each item keeps. More take memory and time in proportion.
+    n_threads : int or None, default None
+        Number of threads that make lists. None: as many as the process may keep busy. Results do not depend on it.
+    seed : int, default 0
+        Seed of the draw of comparisons that are held out to calibrate probabilities.
 
     Attributes
     ----------
+    users_, items_ : array of id
+        Ids of the users and items.
     item_weights_ : sparse matrix of shape (n_items, n_items)
-    users_, items_
-        See :class:`Estimator`.
+        Weights. A row says what a click on one item adds to the scores of all items.
+
+    See Also
+    --------
+    ClickRanker : Learn a personal ranking for every user from clicks.
+    EASE : Learn item-item weights by regression.
+
+    Notes
+    -----
+    A click on item k adds to the score of item j
+
+    .. math:: w_{kj} = \sum_i \frac{1}{n_k^\alpha} \frac{1}{n_i^\alpha} \frac{1}{n_j^\beta}
+
+    over the users i who clicked both, where n counts the clicks of an item or a user. Only the ``neighbours`` items k
+    that add most to j are kept, and a click's weights are divided by their sum. With alpha 1 and beta 0 the weights are
+    the probabilities of the walk; beta lowers popular items.
 
     References
     ----------
@@ -58,20 +84,11 @@ class RP3beta(ItemWeights):
     ['cola']
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.8,
-        beta: float = 0.45,
-        neighbours: int = 200,
-        n_threads: int | None = None,
-        seed: int = 0,
-    ) -> None:
-        self._store_params(locals())
+    params: RP3betaParams
 
-    def _check(self) -> None:
-        number("alpha", self.alpha, at_least=0, at_most=2)
-        number("beta", self.beta, at_least=0, at_most=2)
-        number("neighbours", self.neighbours, at_least=1, integer=True)
+    @accepts(RP3betaParams)
+    def __init__(self, params: RP3betaParams) -> None:
+        self.params = params
 
     def _between(self, X: Any) -> Weights:
         n, users, items = X.shape[1], np.maximum(np.diff(X.indptr), 1.0), np.maximum(X.getnnz(axis=0), 1.0)

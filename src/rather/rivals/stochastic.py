@@ -4,90 +4,93 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..data.rows import Clicks, row_starts
-from ..errors import InputError, number
+from ..errors import InputError
 from ..models.factors import FactorEstimator
-from ..models.parameters import check_fit_params, check_rank
-from ..models.rounds import run_rounds
+from ..models.fitted import Fit, FittedModel, in_rounds
+from ..models.scorers import Factors
 from ..native import FloatArray, core, factor, threads
+from ..solving.rounds import Record, Stop
 
 UPDATES_A_ROW = 50  # a round moves the row of a user or an item about this often at least
 
 
 class Stochastic(FactorEstimator):
-    """A factor model fitted by rounds of random steps of length step / (1 + decay t), t the rounds done.
+    """Fit a factor model by rounds of random steps that get shorter.
 
-    A kind says in ``_begin`` what the factors start from and what one round does to them. With several threads the
-    steps race without locks, and the result varies from run to run; with ``n_threads=1`` the seed decides it.
+    With several threads the steps race without locks, and results vary from run to run. With ``n_threads=1`` the seed
+    determines the result. A subclass defines the start and a round in ``_begin``.
     """
 
-    _reg_by_rule = True  # whether reg may be None
     reg: Any
     step: float
     decay: float
     max_iter: int
-    tol: float = 0.0  # a round of a method that samples its objective too can only seem to change nothing
+    tol: float
     seed: int
     verbose: bool
     callback: Callable[[Any, dict[str, float]], Any] | None
     on_interrupt: str
 
-    def _begin(self, comparisons: Comparisons) -> Callable[[], float]:
-        """Set the factors to the start; the function returned makes a round and says what the objective is."""
+    def _begin(self, comparisons: Comparisons) -> Steps:
+        """Return the factors of the start, what a round does to them, and what the model is to hold beside them."""
         raise NotImplementedError
 
-    def _fit(self, comparisons: Comparisons) -> bool:
-        self._check_params()
+    def _fit(self, data: Comparisons) -> Fit:
         began = time.perf_counter()
-        if not len(comparisons):
+        if not len(data):
             raise InputError(f"there is nothing for {type(self).__name__} to draw: this part holds no comparisons")
-        make_round = self._begin(comparisons)
-        self._set_data(comparisons)
-        self.history_: list[dict[str, float]] = []
+        steps = self._begin(data)
+        base, n_threads = self._model_of(data, steps.factors, **steps.parts), threads(self.n_threads)
 
-        def one_round() -> dict[str, float]:
-            objective = make_round()
-            gap = abs(1 - self.history_[-1]["objective"] / objective) if self.history_ and objective else 1.0
-            return {"objective": objective, "gap": gap}
+        def assemble() -> FittedModel:
+            return replace(base, scorer=steps.factors.copied(n_threads))
 
         advice = f"the steps are too long; try a step smaller than {self.step}"
-        return run_rounds(self, one_round, began, tol=self.tol, advice=advice)
+        yield from in_rounds(steps, Stop(self.tol, self.max_iter), assemble, began=began, advice=advice)
 
-    def _pass(self, p: FloatArray, q: FloatArray, updates: int) -> Any:
+    def _pass(self, factors: Factors, p: FloatArray, q: FloatArray, updates: int, done: int) -> Any:
         """The next round's steps for the core: its ridges a step, its step lengths and its random stream."""
-        done = len(self.history_)
         stream = int(np.random.SeedSequence((self.seed, done)).generate_state(1, np.uint64)[0])
         return core.Pass(
-            p, q, self.U_, self.V_, self.rank_, self.step, self.decay, done, updates, stream, threads(self.n_threads)
-        )
+            p, q, factors.U, factors.V, factors.rank, self.step, self.decay, done, updates, stream,
+            threads(self.n_threads),
+        )  # fmt: skip
 
-    def _start(self, comparisons: Comparisons, bias: bool) -> None:
+    def _start(self, comparisons: Comparisons, bias: bool) -> Factors:
         """Factors of small random numbers, their products of the order of 0.01."""
         rank, rng = int(self.get_params()["rank"]), np.random.default_rng(self.seed)
         U, V = factor(comparisons.n_users, rank + 1), factor(comparisons.n_items, rank + 1)
         for A in (U, V):
             A[:, :rank] = rng.standard_normal((len(A), rank), dtype=np.float32) * np.float32(0.1 / np.sqrt(rank))
         U[:, rank] = float(bias)
-        self._set_factors(U, V, rank)
+        return Factors.packed(U, V, rank)
 
-    def _ridge(self, users: Any, items: Any) -> float:
-        """1/2 sum_i p_i |u_i|^2 + 1/2 sum_j q_j (|v_j|^2 + b_j^2)."""
-        squares = [np.einsum("ij,ij->i", A, A) for A in (self.user_factors_, self.V_)]  # V_ is padded with zeros
-        return 0.5 * float(users @ squares[0] + items @ squares[1])
 
-    def _check_params(self) -> None:
-        check_rank(self.get_params()["rank"])
-        if self.reg is None and not self._reg_by_rule:
-            number("reg", self.reg)
-        number("step", self.step, above=0, at_most=1e30)
-        number("decay", self.decay, at_least=0, at_most=1e30)
-        check_fit_params(self)
-        threads(self.n_threads)
+class Steps:
+    """A solver whose rounds are random steps: ``descend`` makes those of a round, and returns the objective."""
+
+    def __init__(self, factors: Factors, descend: Callable[[int], float], **parts: Any) -> None:
+        self.factors, self.parts, self._descend = factors, parts, descend
+        self._done, self._objective = 0, 0.0
+
+    def round(self) -> Record:
+        before, self._objective = self._objective, self._descend(self._done)
+        gap = abs(1 - before / self._objective) if self._done and self._objective else 1.0
+        self._done += 1
+        return {"objective": self._objective, "gap": gap}
+
+
+def ridge(factors: Factors, users: Any, items: Any) -> float:
+    """1/2 sum_i p_i |u_i|^2 + 1/2 sum_j q_j (|v_j|^2 + b_j^2)."""
+    squares = [np.einsum("ij,ij->i", A, A) for A in (factors.user_factors, factors.V)]  # V is padded with zeros
+    return 0.5 * float(users @ squares[0] + items @ squares[1])
 
 
 def at_least_a_round(comparisons: Comparisons, updates: int) -> int:

@@ -5,6 +5,7 @@ All are documents of plain values, with items as the list has them.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def everyone(knowledge: Knowledge) -> dict[str, Any]:
         return {"rows": [], **about}
     codes = knowledge.codes[among]
     try:
-        draws = knowledge.model._frozen()._everyones_draws()[:, codes].astype(np.float32)
+        draws = copy(knowledge.model)._everyones_draws()[:, codes].astype(np.float32)
     except InputError:
         scores = knowledge.model.average_scores()[codes]
         order = np.argsort(-scores, kind="stable")

@@ -25,7 +25,7 @@ from ..errors import InputError
 from ..estimators import load
 from ..models.altsvm import AltSVM
 from ..models.belief import Items
-from ..models.crowd import LARGEST, Found
+from ..models.crowd import LARGEST
 from .knowledge import Knowledge
 from .ledger import Ledger
 from .listed import Listed
@@ -241,7 +241,7 @@ def _fit(database: str, base: str | None, out: str) -> None:
         said = Comparisons.from_frame(frame, **columns)
     else:
         earlier = load(base)
-        model, said = type(earlier)(**earlier.get_params()), earlier._fitted_to
+        model, said = type(earlier)(**earlier.get_params()), earlier.fitted.training
         there = np.isin(said.users.astype(str), frame["user"].astype(str))  # who is in the base from this very ledger
         said = said._with(said.source.of_users(~there)) if there.any() else said
         if _numbered(said.users):  # visitors get numbers that nobody has
@@ -272,7 +272,7 @@ def _without_each_fold(model: Any, said: Comparisons, visitors: Any, ids: Any) -
         if not len(rest):
             continue  # nobody else has answered
         twin = model._twin().fit(rest)
-        twin._sure = Found(model._sure.sureness)
+        twin.fitted.sure.sureness = model.fitted.sure.sureness
         items = twin._items_met()
         told |= {f"{name}_{one}": getattr(items, name).astype(np.float32) for name in PARTS}
         told[f"sway_{one}"] = np.array([items.sway, twin.context_effects_.get("side", 0.0)])
@@ -285,7 +285,7 @@ def _numbered(ids: Any) -> bool:
 
 def check_base(model: Any, path: str, listed: Listed) -> None:
     """Refuse a model that votes on listed items cannot join."""
-    kept = model._fitted_to
+    kept = model.fitted.training
     if kept is None:
         raise InputError(f"{path!r} does not hold its comparisons, so it cannot be fitted again; fit it without --slim")
     if kept.source.name:

@@ -29,30 +29,33 @@ LANCZOS_TOL = 1e-8
 
 @dataclass(frozen=True)
 class Certificate:
-    """How far a model is from the global optimum of its convex problem, over all ranks.
+    """Hold the proof of how far a fit can be from the best one of any rank.
 
     Attributes
     ----------
     objective : float
-        The convex problem's at the model's scores. Never more than the factors' own: it takes the best factors of the
-        same scores.
+        Objective of the convex problem at the model's scores.
     lower_bound : float
-        No scores whatever, of any rank, have a smaller objective; as far as the gradient's norm is known. That is
-        Lanczos's estimate with its residual: right to 1e-4 unless Lanczos, from its random start, has met another
-        singular value than the largest.
+        Objective that no scores of any rank can go below. It rests on an estimate of ``gradient_norm`` that is right to
+        1e-4, unless the estimate missed the largest singular value.
     high_probability_bound : float or None
-        The same with a margin on the norm that Lanczos exceeds for one random start in a million, at most. (None where
-        it was not asked for: among the rounds of a fit.)
+        The same with a margin that fails for at most one random start in a million. None among the rounds of a fit.
     gradient_norm : float
-        The largest singular value of the gradient of the loss. At most ``limit`` means that no more rank helps.
+        Largest singular value of the gradient of the loss. If it is at most ``limit``, a higher rank does not help.
     limit : float
-        What it is to be compared with: reg. (Fits stop a little above it.)
+        The regularisation, to compare ``gradient_norm`` with.
     nuclear_norm : float
-        Of the personal part of the scores.
-    relative_gap : float
-        (objective - lower_bound) / objective: the share of the objective that may be more than the smallest possible.
-        It is a bound: where rank or rounds are short of the optimum's it is often much larger than the distance itself,
-        which the lower bound of :class:`Convex` with the same ``reg_`` shows.
+        Nuclear norm of the personal part of the scores.
+
+    See Also
+    --------
+    AltSVM.certificate : Prove how good a fit is.
+    Convex : Fit until the gap is small.
+
+    Notes
+    -----
+    ``relative_gap`` is a bound. With too small a rank or too few rounds, it is often much larger than the distance to
+    the optimum.
     """
 
     objective: float
@@ -64,12 +67,12 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """(objective - lower_bound) / objective: the share of the objective that may be more than the best possible."""
+        """Largest possible share of the objective above the best possible one."""
         return (self.objective - self.lower_bound) / self.objective if self.objective > 0 else 0.0
 
     @property
     def excess(self) -> float:
-        """(objective - lower_bound) / lower_bound: how far the objective is, at most, above the best possible."""
+        """Largest possible excess over the best objective, relative to the lower bound."""
         if self.lower_bound > 0:
             return (self.objective - self.lower_bound) / self.lower_bound
         return np.inf if self.objective > 0 else 0.0

@@ -12,6 +12,7 @@ from . import smoothing, start
 from .certificate import LANCZOS_TOL, Certificate, certify, within
 from .newton import Newton
 from .problem import Problem
+from .rounds import EVERY_ROUND, Stop, solve
 from .spectrum import Singular, decompose, gradient, holding, leading, rows_of
 
 FIRST_RANK = 16
@@ -65,8 +66,7 @@ class Growing:
                 self._move_reg(self.radius)
             self._tighten()
             self._grow()
-        for _ in range(STEPS):
-            self.newton.round()
+        solve(self.newton, Stop(EVERY_ROUND, STEPS))
         self.rounds_done += 1
         self.problem.refresh()
         self._keep(certify(self.problem, self.radius, self.accuracy))

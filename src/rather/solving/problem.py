@@ -92,6 +92,11 @@ class Problem:
             self.g = np.array(g, np.float64)
             self.offset[:] = self.around.offset(self.g)
 
+    def set_effects_in_scores(self, effects: Any) -> None:
+        """Others, in units of scores."""
+        if self.around is not None:
+            self.set_effects(effects * self.around.scale)
+
     # -- passes -------------------------------------------------------------------------------------------------
 
     def refresh(self, m: FloatArray | None = None) -> None:

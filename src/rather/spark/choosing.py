@@ -36,7 +36,7 @@ def choice(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
         sure = by_twins(model, comparisons, model._models_ties(comparisons.source))
         yield batch(shard.users.type, ABOUT, text=[json.dumps(asdict(sure))])
         return
-    found = model._choice(comparisons)
+    found = model._choice(model._spec(), comparisons)
     about: dict[str, Any] = {}
     if found is not None:
         about = {

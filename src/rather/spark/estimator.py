@@ -9,7 +9,6 @@ import warnings
 from dataclasses import asdict, replace
 from typing import Any
 
-from pyspark import keyword_only
 from pyspark.ml import Estimator
 from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import DataFrame
@@ -19,7 +18,7 @@ from pyspark.sql.utils import AnalysisException
 from .. import __version__
 from ..data.clicks import AgainstUnseen, usual_unseen
 from ..errors import InputError
-from ..models.altsvm import AltSVM as LocalAltSVM
+from ..models.altsvm import AltSVMParams
 from ..models.calibration import SHARES, Calibration
 from ..models.tuning import LARGE, PART, RANK
 from . import cluster, table
@@ -27,7 +26,7 @@ from .aside import calibration
 from .choosing import choice
 from .files import ParamsReader, ParamsWriter
 from .model import AltSVMModel
-from .params import FitParams
+from .params import FitParams, signature
 from .plan import ABOUT, ASIDE, Plan, out_schema
 from .table import Said
 from .watch import watched
@@ -47,21 +46,11 @@ class AltSVM(Estimator, FitParams, MLReadable, MLWritable):  # type: ignore[misc
     failures. See docs/spark.md.
     """
 
-    @keyword_only  # type: ignore[untyped-decorator]
-    def __init__(
-        self, *, source: str = "votes", userCol: str = "user", itemCol: str = "item", ratingCol: str = "rating",
-        winnerCol: str = "winner", loserCol: str = "loser", weightCol: str | None = None, tieCol: str | None = None,
-        leftCol: str = "left", rightCol: str = "right", predictionCol: str = "prediction",
-        probabilityCol: str = "probability", coldStartStrategy: str = "nan", rank: int | None = None,
-        regParam: float | str | None = None, loss: str = "squared_hinge", bias: bool | float = True,
-        itemPower: float = 0.5, userPower: float = 0.0, balance: float | None = None, exposure: bool | None = None,
-        ties: str = "model", unseen: int | None = None, perUser: int | None = None, maxIter: int = 30,
-        tol: float | None = None, seed: int = 0, numShards: int | None = None, numTasks: int | None = None,
-        checkpointPath: str | None = None, checkpointInterval: int = 10, maxRetries: int = 3, timeout: float = 300.0,
-        ports: list[int] | None = None, verbose: bool = True,
-    ) -> None:  # fmt: skip
+    def __init__(self, **params: Any) -> None:
         super().__init__()
-        self.setParams(**{name: value for name, value in self._input_kwargs.items() if value is not None})
+        self.setParams(**{name: value for name, value in params.items() if value is not None})
+
+    __init__.__signature__ = signature()  # type: ignore[attr-defined]
 
     def setParams(self, **params: Any) -> AltSVM:
         """Set parameters by name; an unknown name is an error."""
@@ -107,7 +96,7 @@ class Fitting:
         estimator._check()
         self.kind, names = estimator._get("source"), estimator._names()
         self.params = estimator._local_params()
-        LocalAltSVM(**self.params)._check_params()
+        AltSVMParams(**self.params).check()
         self.weighted = "weight" in names
         table_, given = table.columns_of(dataset, self.kind, names)
         cluster.refuse_settings(self.spark)

@@ -5,11 +5,15 @@ The writers of pyspark need a JVM on this side, which a client of Spark Connect 
 Each save adds a file with one line to the folder ``metadata``, and the line of the last save counts. A model's factors
 lie in one of three folders, which the line names. A save writes into a folder that neither the last save nor the
 model itself uses, and adds its line in the end. So whatever is killed, the last line names a whole model.
+
+Pipelines and tuned models of pyspark delete their folder before they are saved to it again. So the factors of a model
+that is read from such a folder are kept by the executors from then on.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
@@ -20,6 +24,7 @@ from pyspark.sql.utils import AnalysisException
 from ..errors import FileError
 
 PLACES = "abc"
+WITHIN = re.compile(r"/(stages/[0-9]+_[^/]+|bestModel|subModels/.+)/*$")  # a pipeline, or a model that was tuned
 
 
 def _session() -> Any:
@@ -127,6 +132,9 @@ class ModelReader(ParamsReader):
         else:
             at = f"{path}/{said['place']}"
         users, items = (spark.read.parquet(f"{at}/{name}") for name in ("users", "items"))
+        if WITHIN.search(path):
+            for frame in (users, items):
+                frame.persist().count()
         return self._with_params(self.kind(users, items, about), said)
 
 

@@ -31,6 +31,7 @@ SMALL = 1 << 15
 CHUNK = 1 << 18  # bytes received before they are added; they are still in the cache then
 HELLO_SECONDS = 2.0  # that somebody who connects has to say it
 ATTEMPT_SECONDS = 5.0  # to connect
+LEAST_SECONDS = 0.001  # of an attempt where there is no time left
 PAUSE_SECONDS = 0.05  # until the next attempt
 OPTIONS = (  # a machine that vanished is noticed in about half a minute
     ("TCP_NODELAY", 1),
@@ -223,17 +224,19 @@ class Meeting:
         return hmac.digest(self.token, text.encode(), "sha256")
 
     def reach(self, peer: int) -> socket.socket | str:
-        """A connection with a lower rank, tried again until the deadline; or why there is none."""
+        """A connection with a lower rank, tried once and again until the deadline; or why there is none."""
         reason = ""
-        while left := self.left():
+        while True:
             try:
-                return self.call(peer, min(left, ATTEMPT_SECONDS))
+                return self.call(peer, min(self.left() or LEAST_SECONDS, ATTEMPT_SECONDS))
             except TimeoutError:
                 reason = reason or "it did not answer"  # there may be little time for the last attempt
             except OSError as error:
                 reason = error.strerror or str(error)
-            time.sleep(min(PAUSE_SECONDS, self.left()))
-        return reason
+            left = self.left()
+            if not left:
+                return reason
+            time.sleep(min(PAUSE_SECONDS, left))
 
     def call(self, peer: int, seconds: float) -> socket.socket:
         """Connect and say hello; the answer may be as long in coming as the other task."""
@@ -243,7 +246,7 @@ class Meeting:
             connection.sendall(self.hello(self.rank, peer))
             answer = b""
             while len(answer) < HELLO_SIZE:
-                connection.settimeout(self.left() or 0.001)
+                connection.settimeout(self.left() or LEAST_SECONDS)
                 more = connection.recv(HELLO_SIZE - len(answer))
                 if not more:
                     raise ConnectionError("it turned us away")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import asdict
 from typing import Any
 
@@ -59,14 +60,13 @@ def about_local(about: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
 
 def frames_of(model: Any, spark: Any) -> tuple[Any, Any, dict[str, Any]]:
     """The DataFrames of a local model's users and items, and what else is to be said."""
-    model._require_fit()
-    now = model._frozen()
-    if now.context_effects_:
+    now = copy(model)
+    fitted = now.fitted
+    if fitted.context_effects:
         raise InputError("a model with a side or covariates cannot be applied on Spark yet: use it locally")
-    start, met = now.seen_
-    parts, C = (None, None) if now.prior_ is None else now.prior_
-    found = now._slope.found
-    own = now._slope.own
+    start, met = fitted.seen
+    parts, C = (None, None) if fitted.prior is None else fitted.prior
+    found, own = fitted.slope.found, fitted.slope.own
     users = pa.table({
         "id": pa.array(now.users_.tolist()), "features": rows(now.user_factors_), "met": lists(start, met),
         "reluctance": pa.nulls(len(now.users_), pa.float32()) if own is None else pa.array(own, pa.float32()),
@@ -78,14 +78,14 @@ def frames_of(model: Any, spark: Any) -> tuple[Any, Any, dict[str, Any]]:
         "parts": rows(np.zeros((len(count), 0), np.float32) if parts is None else parts),
         "met": pa.array(count, pa.int64()),
     })  # fmt: skip
-    standing = 0 if now.interest_ is None else now.interest_.parts.shape[1]
+    standing = 0 if fitted.interest is None else fitted.interest.parts.shape[1]
     params = {name: value for name, value in now.get_params().items() if isinstance(value, (str, int, float, bool))}
     about = {
         "rank": now.rank_, "reg": now.reg_, "bias_reg": now.bias_reg_, "history": list(now.history_),
-        "converged": now.converged_, "user_rule": asdict(now.user_rule_), "k": 0 if parts is None else parts.shape[1],
+        "converged": now.converged_, "user_rule": asdict(fitted.user_rule), "k": 0 if parts is None else parts.shape[1],
         "standing": standing, "coefficients": None if C is None else C.tolist(),
         "params": {**params, "loss": now.loss_},
-        "kind": "votes" if now.interest_ is None else "ratings", "cv_results": list(now.cv_results_),
+        "kind": "votes" if fitted.interest is None else "ratings", "cv_results": list(now.cv_results_),
         "calibration": None if found is None else asdict(found),
     }  # fmt: skip
     return _frame(spark, users), _frame(spark, items), about

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 
 from ..errors import InputError, number
 from ..models.altsvm import AltSVM as LocalAltSVM
-from ..models.factors import FEW
 from ..models.files import assembled
+from ..models.scorers import FEW
 from . import table
 from .columns import Column, column, quoted, unused
 from .files import ModelReader, ModelWriter
@@ -237,7 +237,7 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
         spark = spark or SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
         users, items, about = frames_of(model, spark)
         made = cls(users, items, about)
-        names = {"userCol": model.names_.get("user", "user"), "itemCol": model.names_.get("item", "item")}
+        names = {"userCol": model.fitted.names.get("user", "user"), "itemCol": model.fitted.names.get("item", "item")}
         made._set(**names)
         return made
 

@@ -2,31 +2,55 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from pyspark.ml.param import Param, Params, TypeConverters
 
-from ..errors import InputError, one_of
+from ..errors import Domain, InputError, one_of
+from ..models.altsvm import AltSVMParams
+from ..models.parameters import declared
 from .table import ROLES
 
 NONE = Params._dummy()
 UNKNOWN = ("nan", "drop", "everyone")
+NAMES = {"reg": "regParam"}  # parameters of the ordinary AltSVM that pyspark.ml has another word for
+ABSENT = {"trust"}  # objectives that Spark does not fit
+RUN = {"max_iter", "tol"}  # parameters of a run that mean the same here
 
 
-def to_reg(value: Any) -> Any:
-    """Convert a ridge, which is a word or a number."""
-    return (TypeConverters.toString if isinstance(value, str) else TypeConverters.toFloat)(value)
+def _spelled(name: str) -> str:
+    """Return the name of a parameter of the ordinary AltSVM in the spelling of pyspark.ml."""
+    first, *rest = name.split("_")
+    return NAMES.get(name, first + "".join(part.capitalize() for part in rest))
 
 
-def to_bias(value: Any) -> Any:
-    """Convert the ridge of the biases, or whether there are any."""
-    return (TypeConverters.toBoolean if isinstance(value, bool) else TypeConverters.toFloat)(value)
+def _converter(domain: Domain) -> Callable[[Any], Any]:
+    """Return what converts a value to one that a parameter may have."""
+    number = TypeConverters.toInt if domain.number is int else TypeConverters.toFloat
+
+    def converted(value: Any) -> Any:
+        if domain.words and (domain.number is None or isinstance(value, str)):
+            return TypeConverters.toString(value)
+        if domain.flag and (domain.number is None or isinstance(value, bool)):
+            return TypeConverters.toBoolean(value)
+        return number(value)
+
+    return converted
 
 
 def _param(name: str, doc: str, kind: Any) -> Any:
     """Return a parameter that pyspark converts; it knows float64 and int64 of numpy's numbers, and this knows all."""
     return Param(NONE, name, doc, typeConverter=lambda x: kind(x.item() if isinstance(x, np.generic) else x))
+
+
+DECLARED = declared(AltSVMParams)
+LOCAL = {  # parameters of the ordinary AltSVM, by their names here
+    _spelled(name): name for name, one in DECLARED.items() if (one.stage != "run" or name in RUN) and name not in ABSENT
+}
 
 
 class ColumnParams(Params):  # type: ignore[misc]
@@ -76,26 +100,8 @@ class FitParams(ColumnParams):
     source = _param("source", "what the rows are: votes, ratings or clicks", TypeConverters.toString)
     weightCol = _param("weightCol", "column of weights, of votes", TypeConverters.toString)
     tieCol = _param("tieCol", "column that is true where the two tied, of votes", TypeConverters.toString)
-    rank = _param(
-        "rank",
-        "length of the vectors (not set: 64, of clicks 100, of votes less where that does better)",
-        TypeConverters.toInt,
-    )
-    regParam = _param("regParam", "the ridge: a number, or 'cv'; not set: a rule, for votes 'cv'", to_reg)
-    loss = _param("loss", "squared_hinge, hinge or logistic", TypeConverters.toString)
-    bias = _param("bias", "whether items have a bias; a number is its ridge", to_bias)
-    itemPower = _param("itemPower", "how an item's ridge grows with the users who compared it", TypeConverters.toFloat)
-    userPower = _param("userPower", "how a user's ridge grows with their items", TypeConverters.toFloat)
-    balance = _param("balance", "a user's N comparisons weigh N^-balance", TypeConverters.toFloat)
-    exposure = _param(
-        "exposure", "learn from who compared what (not set: where it says something)", TypeConverters.toBoolean
-    )
-    ties = _param("ties", "what a tie says: model or half", TypeConverters.toString)
     unseen = _param("unseen", "items that each user's clicks are compared with", TypeConverters.toInt)
     perUser = _param("perUser", "pairs drawn from each user's clicks, in place of unseen", TypeConverters.toInt)
-    maxIter = _param("maxIter", "rounds, at most", TypeConverters.toInt)
-    tol = _param("tol", "stop when a round has so little to gain, as a share of the objective", TypeConverters.toFloat)
-    seed = _param("seed", "of all that is drawn", TypeConverters.toInt)
     numShards = _param(
         "numShards", "shards of users, a power of two: results depend on it, not on the cluster (not set: by the "
         "number of rows)", TypeConverters.toInt,
@@ -112,9 +118,10 @@ class FitParams(ColumnParams):
 
     def __init__(self) -> None:
         super().__init__()
+        usual = {name: getattr(AltSVMParams, local) for name, local in LOCAL.items()}
         self._setDefault(
-            source="votes", loss="squared_hinge", bias=True, itemPower=0.5, userPower=0.0, ties="model", maxIter=30,
-            seed=0, checkpointInterval=10, maxRetries=3, timeout=300.0, verbose=True,
+            source="votes", checkpointInterval=10, maxRetries=3, timeout=300.0, verbose=True,
+            **{name: value for name, value in usual.items() if value is not None},
         )  # fmt: skip
 
     def _names(self) -> dict[str, str]:
@@ -129,9 +136,7 @@ class FitParams(ColumnParams):
 
     def _local_params(self) -> dict[str, Any]:
         """The parameters of the ordinary AltSVM."""
-        named = {"regParam": "reg", "itemPower": "item_power", "userPower": "user_power", "maxIter": "max_iter"}
-        same = "rank", "loss", "bias", "balance", "exposure", "ties", "tol", "seed"
-        return {named.get(name, name): self._get(name) for name in (*named, *same)}
+        return {local: self._get(name) for name, local in LOCAL.items()}
 
     def _check(self) -> None:
         """Refuse parameters, before anything is read."""
@@ -154,3 +159,18 @@ class FitParams(ColumnParams):
                 raise InputError(f"{name} is {value!r}, but it is for {kind} and source is {source!r}; leave it out")
         if self._get("unseen") is not None and self._get("perUser") is not None:
             raise InputError("give unseen or perUser, not both: they are two ways to draw")
+
+
+for _name, _local in LOCAL.items():  # pyspark finds parameters among the attributes of the class
+    _one, _default = DECLARED[_local], getattr(AltSVMParams, _local)
+    _domain = replace(_one.domain, words=()) if _local == "rank" else _one.domain  # no rank grows here
+    _doc = f"{_one.brief} (not set: {_one.usual(None)})" if _default is None else _one.brief
+    setattr(FitParams, _name, _param(_name, _doc, _converter(_domain)))
+
+
+def signature() -> inspect.Signature:
+    """Return the arguments of an estimator: every parameter by its name."""
+    made = FitParams()
+    this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    named = (inspect.Parameter(p.name, inspect.Parameter.KEYWORD_ONLY, default=made._get(p.name)) for p in made.params)
+    return inspect.Signature([this, *named])

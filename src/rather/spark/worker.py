@@ -8,7 +8,6 @@ kinds, told apart by a number: what people said, and the state of a fit, from jo
 from __future__ import annotations
 
 import json
-import math
 import os
 import time
 from collections.abc import Iterator
@@ -22,7 +21,6 @@ from .. import __version__
 from ..errors import InputError
 from ..models.altsvm import AltSVM
 from ..models.calibration import Calibration
-from ..models.rounds import SMALLER
 from ..models.ties import own
 from ..native import FloatArray, simd
 from ..solving import start
@@ -30,6 +28,7 @@ from ..solving.exposure import Exposure, restored
 from ..solving.growth import coefficients
 from ..solving.newton import Newton
 from ..solving.problem import Problem
+from ..solving.rounds import SMALLER, Stop, rounds
 from .aside import margins, put_aside
 from .group import Group, Listener
 from .plan import ABOUT, ASIDE, ITEM, USER, Plan, out_fields
@@ -127,7 +126,8 @@ class Fit:
         self.model = AltSVM(**{**plan.params, "n_threads": n_threads})
         self.begun = plan.begun
         self.history: list[dict[str, float]] = list(self.begun.get("history", ()))
-        self.scaled, self.rule = self.model._scales(source)
+        self.spec = self.model._spec()
+        self.scaled, self.rule = self.spec.scales(source)
         self.V, self.parts = self._items()
         self.exposed = self._exposure()
         self.problem = self._problem()
@@ -148,7 +148,7 @@ class Fit:
 
     def _exposure(self) -> Exposure | None:
         if not self.history:
-            return self.model._exposure(self.source)
+            return self.spec.exposed(self.source)
         if self.parts is None:
             return None
         return restored(self.source, self.parts, self.n_threads, np.array(self.begun["values"]))
@@ -156,7 +156,7 @@ class Fit:
     def _problem(self) -> Problem:
         rank = min(self.begun.get("rank", self.plan.params["rank"]), self.source.store.all_users, self.plan.n_items)
         factors = self.begun.get("factors", (None, None))
-        problem = self.model._problem(self.source, self.scaled, self.exposed, rank, *factors)
+        problem = self.spec.problem(self.source, self.scaled, self.exposed, rank, *factors)
         if self.history:
             problem.set_reg(self.begun["reg"], self.begun["bias_reg"])
         return problem
@@ -181,16 +181,9 @@ class Fit:
     def run(self, began: float) -> None:
         """Rounds, until there is little left to gain or this job has made its share of them."""
         self._start()
-        before = self.history[-1]["seconds"] if self.history else 0.0
-        for _ in range(self.plan.rounds):
-            record = {"round": len(self.history) + 1, **self.solver.round()}
-            record["seconds"] = before + time.perf_counter() - began
-            if not math.isfinite(record["objective"]):
-                raise InputError(f"the objective became {record['objective']} in round {record['round']}: {SMALLER}")
-            self.history.append(record)
-            if record["gap"] <= self.tol:
-                self.converged = True
-                break
+        stop = Stop(self.tol, len(self.history) + self.plan.rounds)
+        self.history.extend(rounds(self.solver, stop, tuple(self.history), began, SMALLER))
+        self.converged = bool(self.history) and self.history[-1]["gap"] <= self.tol
 
     # -- rows out -----------------------------------------------------------------------------------------------
 

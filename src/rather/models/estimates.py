@@ -1,0 +1,31 @@
+"""Estimates of what sways answers beside taste."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LARGEST = 1e30
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Of effects, in log-odds, with standard errors; the last is the reluctance to decide where there were ties."""
+
+    names: tuple[str, ...] = ()
+    estimate: tuple[float, ...] = ()
+    error: tuple[float, ...] = ()
+
+    def is_sound(self) -> bool:
+        return (
+            len(set(self.names)) == len(self.names) == len(self.estimate) == len(self.error)
+            and all(isinstance(name, str) for name in self.names)
+            and all(isinstance(x, (int, float)) and abs(x) < LARGEST for x in (*self.estimate, *self.error))
+            and all(x >= 0 for x in self.error)
+        )
+
+
+@dataclass
+class Told:
+    """The estimates of one fitted model, once they are found; shared by all that answer from it."""
+
+    found: Estimates | None = None
