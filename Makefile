@@ -1,4 +1,4 @@
-# make demo, make serve, make test, make lint, make fuzz, make bench, make paper: each does all the set-up it needs on a fresh machine.
+# make demo, make serve, make test, make lint, make docs, make fuzz, make bench, make paper: each does all the set-up it needs on a fresh machine.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,7 +13,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 TESTS := lint python clang thorough old-versions spark spark-3.5 browser durable postgres schemathesis fuzz
 NIGHTLY := tests spark sanitize fuzz baseline avx2 avx512
 
-.PHONY: demo serve test test-all $(TESTS:%=test-%) nightly $(NIGHTLY:%=nightly-%) fuzz lint format bench paper sanitize clean
+.PHONY: demo serve docs docs-serve test test-all $(TESTS:%=test-%) nightly $(NIGHTLY:%=nightly-%) fuzz lint format bench paper sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## This list
@@ -68,6 +68,12 @@ nightly-fuzz: $(VENV)/installed-dev
 nightly-baseline nightly-avx2 nightly-avx512: nightly-%: $(VENV)/installed-dev
 	$(PART) $* bash scripts/simd $(VENV) $* $(PARALLEL)
 
+docs: $(VENV)/installed-docs ## Set up, then build the site into docs/_build/html; a warning is an error
+	$(BIN)/python -m sphinx -W -n --keep-going -b html docs docs/_build/html
+
+docs-serve: docs ## Build the site and show it: http://127.0.0.1:8001/
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory docs/_build/html 8001
+
 lint: $(VENV)/installed-dev ## ruff, mypy and clang-format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -86,7 +92,7 @@ bench: $(VENV)/installed-dev ## Measure quality and speed on the data sets under
 	$(BIN)/python benchmarks/movielens.py
 	$(BIN)/python benchmarks/letterboxd.py
 
-paper: $(VENV)/installed-dev ## The paper's tables and figures, on what data there is under $$RATHER_DATA, and docs/paper.md
+paper: $(VENV)/installed-dev ## The paper's tables and figures, on what data there is under $$RATHER_DATA, and docs/benchmarks/paper.md
 	for name in table1 table2 table3 table4 figure2 sgd_tables page; do $(BIN)/rather paper $$name $$([ $$name = page ] || echo --committed) || exit 1; done
 
 sanitize: $(VENV)/installed-dev ## Run the tests of the core under the address, undefined-behaviour and thread sanitizers
@@ -113,6 +119,10 @@ $(VENV)/installed-serve: $(VENV)/ready $(SOURCES) build/modules
 	@echo "rather: compiling the core, which takes a minute or two"
 	$(INSTALL) -e '.[serve]'
 	@touch $@ $(VENV)/installed
+
+$(VENV)/installed-docs: $(VENV)/ready $(SOURCES) build/modules
+	$(INSTALL) -e '.[docs]'
+	@touch $@ $(VENV)/installed $(VENV)/installed-serve
 
 $(VENV)/installed-dev: $(VENV)/ready $(SOURCES) build/modules
 	$(INSTALL) -e '.[dev]'

@@ -1,4 +1,4 @@
-"""Examples in docstrings and in the README run in a folder of their own, so that files they write leave no trace."""
+"""Examples in docstrings, the README and docs/ run in a folder of their own, so that their files leave no trace."""
 
 from importlib.util import find_spec
 
@@ -7,6 +7,7 @@ from _pytest.doctest import DoctestItem
 
 NEEDED = {"pyspark": "spark", "fastapi": "server"}  # without which a package cannot be imported
 collect_ignore_glob = [f"src/rather/{package}/*.py" for name, package in NEEDED.items() if not find_spec(name)]
+collect_ignore_glob += ["docs/*.py", "docs/_build/*", "docs/api/generated/*", "docs/examples/*"]
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,7 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--jobs", type=int, help="processes at a time; all cores by default")
-    parser.add_argument("--write", action="store_true", help="write the counts to docs/fuzz.md")
+    parser.add_argument("--write", action="store_true", help="write the counts to docs/project/fuzz.md")
     asked = parser.parse_args(given)
     outcomes: list[Outcome] = []
     for wanted in asked.names or NAMES:

@@ -1,4 +1,4 @@
-"""docs/fuzz.md: what a run tried and what became of it."""
+"""docs/project/fuzz.md: what a run tried and what became of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .isolated import Outcome
 
-PAGE = Path(__file__).parents[1] / "docs" / "fuzz.md"
+PAGE = Path(__file__).parents[1] / "docs" / "project" / "fuzz.md"
 HEAD = """# Fuzzing
 
 `make fuzz` tries to break rather for a few minutes; `python -m fuzz --scale 1 --write` is a long run, of a quarter of

@@ -1,4 +1,4 @@
-"""docs/paper.md: every table and figure from the committed results beside the paper's, and whether each claim held.
+"""docs/benchmarks/paper.md: every table and figure from the committed results, and whether each claim held.
 
 rather paper page
 """
@@ -20,7 +20,7 @@ import table4
 from measuring import common, smoke, tables
 from measuring.common import Row, shown
 
-PAGE = Path(__file__).parents[1] / "docs" / "paper.md"
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks" / "paper.md"
 OPENING = """# The paper, reproduced
 
 Every table and figure of *Preference Completion* (Park, Neeman, Zhang, Sanghavi, Dhillon, ICML 2015), each by one
@@ -52,7 +52,7 @@ difference that a t-test at 5 % cannot tell from none, or that rests on one seed
 ELSEWHERE = """## Figure 1 and the theory
 
 Figure 1, accuracy by the number of comparisons a user on MovieLens 100K: [its own page](figure1.md). The theorems in
-simulation: [theory](theory.md).
+simulation: [theory](../concepts/theory.md).
 """
 
 
@@ -64,7 +64,7 @@ def page() -> str:
         parts.append(f"## {title}\n\n`{about[1].strip()}`: {seeds(rows)}.\n\n{about[2].strip()}\n")
         parts.append(f"{script.table(rows)}\n" if rows else "Not measured yet.\n")
         if script is figure2 and rows:
-            parts.append(f"![NDCG@10 and precision@10 over training time](pictures/{figure2.NAME}.svg)\n")
+            parts.append(f"![NDCG@10 and precision@10 over training time](../pictures/{figure2.NAME}.svg)\n")
     parts.append(CLAIMS + "\n".join(claim.stated() for claim in claims.CLAIMS) + "\n")
     return "\n".join(parts)
 

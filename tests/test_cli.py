@@ -66,9 +66,9 @@ def test_help_states_the_defaults_and_choices_of_the_model():
 
 
 def documented():
-    """Every command line that stands in the README and the recipes."""
+    """Every command line that stands in the README and in docs/."""
     root = Path(__file__).parents[1]
-    pages = [page.read_text() for page in (root / "README.md", root / "docs" / "recipes.md") if page.exists()]
+    pages = [page.read_text() for page in (root / "README.md", *sorted((root / "docs").rglob("*.md"))) if page.exists()]
     return [line for page in pages for line in re.findall(r"^    (?:.*\| )?rather (.*)$", page, re.M)]
 
 

@@ -1,4 +1,4 @@
-"""What docs/extending.md says about losses holds (its Python is run as it stands, by doctest)."""
+"""What docs/project/extending.md says about losses holds (its Python is run as it stands, by doctest)."""
 
 import ast
 import re
@@ -38,7 +38,7 @@ def test_the_loss_on_the_page(tmp_path):
     compiler = shutil.which("c++") or shutil.which("g++")
     if compiler is None:
         pytest.skip("there is no C++ compiler")
-    code = re.search(r"```cpp\n(.*?)```", (ROOT / "docs" / "extending.md").read_text(), re.S).group(1)
+    code = re.search(r"```cpp\n(.*?)```", (ROOT / "docs" / "project" / "extending.md").read_text(), re.S).group(1)
     (tmp_path / "loss.cpp").write_text(HARNESS % code)
     program = tmp_path / "loss"
     subprocess.run(
@@ -56,7 +56,7 @@ def test_the_loss_on_the_page(tmp_path):
 
 def test_the_page_knows_the_places():
     """Every name that the page sends readers to is where it says."""
-    page = (ROOT / "docs" / "extending.md").read_text()
+    page = (ROOT / "docs" / "project" / "extending.md").read_text()
     for name, file in (
         ("LossKind", "native/losses.hpp"), ("kLosses", "native/losses.hpp"), ("with_primal_loss", "native/losses.hpp"),
         ("with_loss", "native/losses.hpp"), ("ESTIMATORS", "src/rather/estimators.py"),
@@ -82,7 +82,7 @@ def test_the_page_knows_the_sources():
             used |= names
             if isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"):
                 checked |= names
-    page = " ".join((ROOT / "docs" / "extending.md").read_text().split())
+    page = " ".join((ROOT / "docs" / "project" / "extending.md").read_text().split())
     sentence, following = re.search(r"(Code outside `data/` checks for two types: [^.]*\.) ([^.]*\.)", page).groups()
     assert checked == set(re.findall(r"`([A-Z]\w+)`", sentence))
     assert used == checked | set(re.findall(r"`([A-Z]\w+)`", following))

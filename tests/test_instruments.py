@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("benchmarks", "paper")
 SCRIPTS = [p for folder in FOLDERS for p in sorted((ROOT / folder).glob("*.py")) if "__main__" in p.read_text()]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 RIVALS = ("implicit", "irspack", "lightfm", "evalica", "choix")
 WITH_RIVALS = ("benchmarks/peers.py", "benchmarks/serving.py", "paper/table3.py")
 

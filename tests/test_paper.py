@@ -1,4 +1,4 @@
-"""The arithmetic behind the pictures of docs/theory.md."""
+"""The arithmetic behind the pictures of docs/concepts/theory.md."""
 
 import numpy as np
 import pytest

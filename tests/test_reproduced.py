@@ -28,7 +28,7 @@ def keep(values, **at):
 
 
 def test_the_page_is_what_the_results_say():
-    """docs/paper.md is up to date; rather paper page writes it."""
+    """docs/benchmarks/paper.md is up to date; rather paper page writes it."""
     assert page.PAGE.read_text() == page.page()
 
 

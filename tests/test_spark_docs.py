@@ -1,4 +1,4 @@
-"""The Python of docs/spark.md runs, from top to bottom."""
+"""The Python of docs/guides/spark.md runs, from top to bottom."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-PAGE = Path(__file__).parents[1] / "docs" / "spark.md"
+PAGE = Path(__file__).parents[1] / "docs" / "guides" / "spark.md"
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="of a checkout only")
