@@ -30,6 +30,7 @@ extensions = [
     "sphinx_copybutton",
     "notfound.extension",
     "command_line",
+    "static_demo",
 ]
 nitpicky = True
 nitpick_ignore_regex = [(r"py:obj", r"[a-z_]+_|relative_gap")]  # attributes of a fitted model, named in docstrings

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ from .features import Learned, means
 from .fitted import FittedModel
 from .interest import INTEREST, Interest
 from .person import Person
+from .portable import write_json
 from .scorers import LARGEST, Factors, best_rows, score_rows
 from .sure import Sure, of_things
 
@@ -399,6 +401,62 @@ class FoldInModel(Describing, Sure):
         return best_rows(left, everyone, right, k, excluded, items, threads(self.n_threads))
 
     # -- files --------------------------------------------------------------------------------------------------
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the fitted model to a JSON file, for programs in other languages.
+
+        The file has all that a page needs to add new users and to choose questions, and nobody's answers. It cannot be
+        loaded again: :meth:`save` writes files for that.
+
+        Parameters
+        ----------
+        path : path
+            The file. It is written completely or not at all.
+
+        Raises
+        ------
+        InputError
+            If the model has no item vectors, or was loaded from a file without what intervals need.
+
+        See Also
+        --------
+        Estimator.save : Write a file that can be loaded again.
+        AltSVM.fold_in : Add a new user in Python.
+
+        Notes
+        -----
+        The document has these keys.
+
+        - ``format``: "rather-json-1".
+        - ``items``: the ids. All lists with one entry per item follow this order.
+        - ``item_factors``, ``item_bias``: the vectors v_j and the biases b_j. A user with the vector u gives item j the
+          score u . v_j + b_j.
+        - ``loss``, ``reg``, ``user_rule``: the problem that gives u. From N answers about n items, u minimises
+          ``reg`` / 2 (n / ``typical``)^``power`` |u|^2 + N^-``balance`` times the sum of the losses of the margins.
+        - ``typical``: the vector of a user without answers.
+        - ``people``: the prior of new users. In log-odds, item j is worth
+          ``bias`` b_j + ``taste`` v_j . (``mean`` + ``spread`` w) + e_j, where w is standard normal and e_j has the
+          variance ``noise``.
+        - ``met``: how many users compared each item.
+
+        The page "Try it in your browser" of the documentation is made of this file and two short modules.
+
+        Examples
+        --------
+        >>> import json, rather, tempfile
+        >>> from pathlib import Path
+        >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=40, n_items=10, rank=2, per_user=20).comparisons)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.to_json(f"{folder}/model.json")
+        ...     document = json.loads(Path(f"{folder}/model.json").read_text())
+        >>> len(document["item_factors"]), len(document["typical"])
+        (10, 2)
+        """
+        now = copy(self)
+        if not now.rank_:
+            kind = type(now).__name__
+            raise InputError(f"{kind} has no item vectors to write: it gives one score per item; use save")
+        write_json(path, now.fitted, now._crowd(), now._typical()[0])
 
     def _tensors(self) -> dict[str, Any]:
         fitted = self.fitted
