@@ -257,51 +257,66 @@ class AltSVM(LowRank):
     # -- fitting ------------------------------------------------------------------------------------------------
 
     def _fit(self, data: Comparisons) -> Fit:
-        began, last = time.perf_counter(), self._fitted if self.warm_start else None
+        began = time.perf_counter()
+        last = self._fitted if self.warm_start else None
         data = self._read(data)
         self._check_told_apart(data.source)
-        checkpoint = Checkpoint(self.checkpoint, self, data) if self.checkpoint is not None else None
-        saved = checkpoint.read() if checkpoint is not None else None
+        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, self, data)
+        saved = None if checkpoint is None else checkpoint.read()
+
+        # Held-out answers choose these settings, or the checkpoint has them.
         data, gains = settled(self._spec(), data, saved.features if saved else None)
         spec = replace(self._spec(), trust=self._trusted(data) if self.trust else None)
-        source = data.source
-        scaled, rule = spec.scales(source)
+        source, known = data.source, known_of(data)
+        scales, user_rule = spec.scales(source)
         chosen = self._choice(spec, data, last) if saved is None else None
-        results = saved.cv_results if saved else chosen.results if chosen else []
+        cv_results = saved.cv_results if saved else chosen.results if chosen else []
+        calibration = saved.calibration if saved else chosen.calibration if chosen else None
+        reg_factors: tuple[float | None, float | None] = (None, None) if chosen is None else chosen.factors
+
+        # The problem is posed. ``base`` holds what no round changes.
         exposed = spec.exposed(source)
-        factors: tuple[float | None, float | None] = (None, None) if chosen is None else chosen.factors
         rank = self._first_rank(data, saved, chosen, last)
-        problem = spec.problem(source, scaled, exposed, rank, *factors, known=known_of(data))
+        problem = spec.problem(source, scales, exposed, rank, *reg_factors, known=known)
         if saved is not None:
             problem.set_reg(saved.reg, saved.bias_reg)
         base = self._model_of(
             data, Factors.packed(problem.U, problem.V, rank), loss=self.loss, reg=problem.reg,
-            bias_reg=problem.bias_reg, user_rule=rule, trust=spec.trust, cv_results=results,
-            interest=interest_of(exposed, data), posed=Posed.of(source, problem, exposed, known=known_of(data)),
+            bias_reg=problem.bias_reg, user_rule=user_rule, trust=spec.trust, cv_results=cv_results,
+            interest=interest_of(exposed, data), posed=Posed.of(source, problem, exposed, known=known),
         )  # fmt: skip
-        tol = AUTO_TOL if self._rank == "auto" and self.tol is None else self._usual_tol(source, exposed)
-        solver = (Growing if self._rank == "auto" else Newton)(problem, self.seed)
-        history: list[dict[str, float]] = [] if saved is None else saved.resume(solver)
+        assembly = Assembly(base, source.store, exposed, known, gains, spec.n_threads)
+
+        # The solver begins at the start, or where the checkpoint left it.
+        grows = self._rank == "auto"
+        solver = (Growing if grows else Newton)(problem, self.seed)
+        history: list[dict[str, float]] = []
         if saved is None:
             self._start(problem, data, chosen, last)
+        else:
+            history = saved.resume(solver)
+        tol = AUTO_TOL if grows and self.tol is None else self._usual_tol(source, exposed)
         if isinstance(solver, Newton):
             solver.tightening.tol = tol
-        assembly = Assembly(base, source.store, exposed, known_of(data), gains, spec.n_threads)
-        sure = saved.calibration if saved else chosen.calibration if chosen else None
-        keep = None if checkpoint is None else partial(checkpoint.write, results, sure, kept(data, gains), solver)
+        write = None
+        if checkpoint is not None:
+            write = partial(checkpoint.write, cv_results, calibration, kept(data, gains), solver)
         stop, assemble = Stop(tol, self.max_iter), partial(assembly.model, solver)
-        fitted = yield from in_rounds(solver, stop, assemble, history=history, began=began, keep=keep)
-        yield Published(self._sure_of(assembly.last(solver, fitted), data, sure))
+        fitted = yield from in_rounds(solver, stop, assemble, history=history, began=began, keep=write)
+        yield Published(self._sure_of(assembly.last(solver, fitted), data, calibration))
 
     def _trusted(self, comparisons: Comparisons) -> FloatArray:
-        """How much each user is to be trusted, by a fit that trusts all alike."""
+        """Return each user's probability of answering deliberately, by a first fit that trusts all users equally."""
         if type(comparisons.source) is not Votes or comparisons.source.implied:
             raise InputError("trust goes with votes: of ratings and clicks there is no telling who gave them at random")
-        quiet = {"trust": False, "verbose": False, "callback": None, "checkpoint": None, "warm_start": False}
-        first = type(self)(**{**self.get_params(), **quiet, "on_interrupt": "raise"}).fit(comparisons)
-        source, made = plainly(comparisons.source), first.fitted.scorer
+        quiet = {
+            "trust": False, "verbose": False, "callback": None, "checkpoint": None, "warm_start": False,
+            "on_interrupt": "raise",
+        }  # fmt: skip
+        first = type(self)(**{**self.get_params(), **quiet}).fit(comparisons)
+        source, factors = plainly(comparisons.source), first.fitted.scorer
         effects, n_threads = first._effects_of(source), threads(self.n_threads)
-        found = answering(source, made.U, made.V, made.rank, n_threads, effects, coins=True)
+        found = answering(source, factors.U, factors.V, factors.rank, n_threads, effects, coins=True)
         return np.asarray(found.trust, np.float32)
 
     def update(
@@ -357,11 +372,14 @@ class AltSVM(LowRank):
         return self._run("update", updated(copy(self), comparisons, old, item_features, user_features))
 
     def _settled(self) -> dict[str, Any]:
-        alone = {"checkpoint": None, "warm_start": False}
-        return {**super()._settled(), **alone, "rank": min(max(self.rank_, 1), MOST_RANK)}
+        fresh = {"checkpoint": None, "warm_start": False}
+        return {**super()._settled(), **fresh, "rank": min(max(self.rank_, 1), MOST_RANK)}
 
     def _choice(self, spec: Spec, comparisons: Comparisons, last: FittedModel | None = None) -> Choice | None:
-        """What held-out answers choose, where ``reg`` asks for it or leaves it to the source."""
+        """Return what held-out answers choose, or None.
+
+        It is None if ``reg`` is a number, if the source has a fixed factor, or if too few answers can be held out.
+        """
         most = comparisons.source.rank if self._rank in (None, "auto") else int(self._rank)
         if self._rank is None and last is not None:
             most = _rank_of(last)
@@ -371,7 +389,10 @@ class AltSVM(LowRank):
     def _first_rank(
         self, comparisons: Comparisons, saved: Saved | None, chosen: Choice | None, last: FittedModel | None
     ) -> int:
-        """The rank to begin with; one that was chosen or grows goes on from where the last fit had got to."""
+        """Return the rank of the first round: ``rank`` if it is a number, else that of the fit that this one continues.
+
+        A fit that continues none has the chosen rank, the source's usual rank, or the first rank of a growing solver.
+        """
         if self._rank not in (None, "auto"):
             return int(self._rank)
         if saved is not None:
@@ -384,16 +405,20 @@ class AltSVM(LowRank):
     def _start(
         self, problem: Problem, comparisons: Comparisons, chosen: Choice | None, last: FittedModel | None
     ) -> None:
-        """Begin where the last fit ended, or at the items that a choice left, or at the leading singular vectors."""
+        """Set the factors of the start.
+
+        They come from the last fit, from the item vectors of the choice, or from the leading singular vectors.
+        """
         if last is not None:
             _warm_start(problem, comparisons, last)
-            start.grow(problem, self.seed)  # columns that a stiffer fit had left at zero
+            start.grow(problem, self.seed)  # the last fit may have had a larger ridge, which left columns at zero
         elif chosen is not None and chosen.rank == problem.rank:
             start.from_items(problem, chosen.V, self.seed)
         else:
             start.spectral(problem, self.seed)
 
     def _usual_tol(self, source: Source, exposed: Exposure | None) -> float:
+        """Return ``tol``, or where it is None the default of alternating rounds."""
         usual = source.tol if exposed is None else EXPOSED_TOL
         return usual if self.tol is None else float(self.tol)
 
@@ -404,7 +429,7 @@ def _rank_of(fitted: FittedModel) -> int:
 
 
 def _warm_start(problem: Problem, comparisons: Comparisons, last: FittedModel) -> None:
-    """Take over the factors of the last fit."""
+    """Copy the factors of the last fit into the problem."""
     factors = last.scorer
     assert isinstance(factors, Factors)
     same = (

@@ -1,4 +1,4 @@
-"""The model of what a low-rank fit has come to: factors, and what features, exposure and context say beside them."""
+"""The models that a low-rank fit publishes: factors, and what it learned from features, exposure and context."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Gains = tuple[Any, Any]  # by how much each block of the users' and of the items
 
 @dataclass(frozen=True)
 class Assembly:
-    """Makes models of the rounds of a solver: from ``base``, which holds all that no round changes."""
+    """Makes a model after every round of a solver. ``base`` holds all that no round changes."""
 
     base: FittedModel
     store: Any
@@ -37,20 +37,23 @@ class Assembly:
     n_threads: int
 
     def last(self, solver: Newton | Growing, fitted: FittedModel) -> FittedModel:
-        """Return the model of the end of a fit, whose last round is ``fitted``."""
+        """Return the last model of a fit, complete; ``fitted`` is that of the last round."""
         if isinstance(solver, Growing):
             solver.trim()
         made = self.model(solver, last=True)
         return replace(made, history=fitted.history, converged=fitted.converged, interrupted=fitted.interrupted)
 
     def model(self, solver: Newton | Growing, last: bool = False) -> FittedModel:
-        """Return the model of what a solver has come to: of one that grows, the best so far."""
+        """Return the model of a solver's present factors, or of the best so far if the solver grows.
+
+        ``last`` says that no round follows, so that what no round needs is computed too.
+        """
         if isinstance(solver, Growing):
             proof = solver.proof if solver.rounds_done else None
             return self._of(*solver.factors, solver.coefficients, 0.0, solver.g, proof, last)
         problem = solver.problem
-        made = coefficients(problem, problem.U, problem.V)
-        return self._of(problem.U, problem.V, problem.rank, made, problem.delta, problem.g, None, last)
+        found = coefficients(problem, problem.U, problem.V)
+        return self._of(problem.U, problem.V, problem.rank, found, problem.delta, problem.g, None, last)
 
     def _of(
         self,
@@ -65,10 +68,11 @@ class Assembly:
     ) -> FittedModel:
         base, factors = self.base, Factors.packed(copied(U, self.n_threads), copied(V, self.n_threads), rank)
         assert base.posed is not None
-        posed, met = base.posed.solved_with(delta, g), 0 if self.exposed is None else self.exposed.k
+        posed = base.posed.solved_with(delta, g)
         prior = None
         if self.exposed is not None and found[0] is not None:
-            prior = self.exposed.parts[:, :met], found[0][:met, :rank].copy()
+            k = self.exposed.k
+            prior = self.exposed.parts[:, :k], found[0][:k, :rank].copy()
         users, items = (self._learned(side, found[side], factors, last) for side in (0, 1))
         return replace(
             base, scorer=factors, posed=posed, proof=proof, context_effects=posed.context_effects(), prior=prior,
@@ -77,28 +81,28 @@ class Assembly:
         )  # fmt: skip
 
     def _learned(self, side: int, found: FloatArray | None, factors: Factors, last: bool) -> Learned | None:
-        """Return what the features of a side, users or items, say.
+        """Return what was learned of the features of users (side 0) or items (side 1).
 
-        In the last model, rows about which nothing was said follow from their features. The coefficients for those of
-        whom nothing else is known cost a regression, and come with the last model, too.
+        The coefficients for users or items without comparisons cost a regression, so only the last model has them. The
+        last model's vectors of such users or items are computed from their features.
         """
         known, rank = self.known[side], factors.rank
         if known is None or known.strengths is None:
             return None
         rows, width = (factors.U, factors.V)[side], rank + side
         count = np.asarray((np.diff(self.store.start), self.store.item_count)[side])
-        met = 0 if self.exposed is None else self.exposed.k
-        C = np.zeros((0, width), np.float32) if found is None else found[met:, :width]
+        k = 0 if self.exposed is None else self.exposed.k  # coefficients of exposure come first
+        C = np.zeros((0, width), np.float32) if found is None else found[k:, :width]
         learned = Learned.of(known, C, rows, count if last else None, self.gains[side], self.n_threads)
-        unmet = np.flatnonzero(count == 0)
-        if last and len(unmet) and known.own:
-            made = learned.means(known.rows[unmet, : known.encoder.width], rank, self.n_threads)
-            rows[unmet, :width] = made[:, :width]
+        uncompared = np.flatnonzero(count == 0)
+        if last and len(uncompared) and known.own:
+            means = learned.means(known.rows[uncompared, : known.encoder.width], rank, self.n_threads)
+            rows[uncompared, :width] = means[:, :width]
         return learned
 
 
 def interest_of(exposed: Exposure | None, comparisons: Comparisons) -> Interest | None:
-    """Return what lists take: of ratings that people chose to give."""
+    """Return what lists by interest need; None without exposure or without ratings."""
     if exposed is None or comparisons.ratings is None:
         return None
     parts = exposed.parts[:, : min(max(exposed.standing, LEAST), exposed.k)].copy()

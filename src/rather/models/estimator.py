@@ -1,4 +1,4 @@
-"""Every estimator: parameters, fit, scores, lists, probabilities and files."""
+"""The base class of all estimators: parameters, fit, scores, lists, probabilities and files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REFIT = "items are learned from comparisons: fit again with some that involve it
 
 
 class _Everyone:
-    """The user that stands for nobody in particular, in signatures."""
+    """The default user of :meth:`Estimator.rank`: nobody in particular. Its ``repr`` keeps signatures readable."""
 
     def __repr__(self) -> str:
         return "EVERYONE"
@@ -84,8 +84,8 @@ class Estimator:
     params: Params
     n_threads: int | None = None
     seed: int = 0
-    _estimator_type = "classifier"  # of triples; scikit-learn before 1.6 reads it
-    SCORER: type[Scorer] = Scorer  # what a file's tensors are made into
+    _estimator_type = "classifier"  # it classifies triples; scikit-learn before 1.6 reads this
+    SCORER: type[Scorer] = Scorer  # the class that reads a file's tensors
 
     _fitted: FittedModel | None = None
 
@@ -194,13 +194,13 @@ class Estimator:
                 setattr(cls, name, ReadThrough(name))
 
     def _check_params(self) -> None:
-        """Refuse parameters that are not what a fit takes."""
+        """Raise an error if a fit does not accept the parameters."""
         if "params" in self.__dict__:
             self.params.check()
 
     def __repr__(self) -> str:
         if self._fitted is not None:
-            with suppress(Exception):  # of a state that is not whole yet, or that a class elsewhere made otherwise
+            with suppress(Exception):  # the model may be incomplete, or made by a class outside this package
                 return summary(type(self).__name__, self.fitted, copy(self)._facts())
         defaults = inspect.signature(type(self).__init__).parameters
         values = self.get_params().items()
@@ -208,16 +208,16 @@ class Estimator:
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def _facts(self) -> list[str]:
-        """Return what the fit chose beside the rank and the regularisation, in words."""
+        """Return sentences for ``repr`` about what the fit chose, beyond the rank and the regularisation."""
         return []
 
     # -- copies ---------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a pickle holds: of a fitted model everything but the callback, which a file leaves out as well.
+        """Return what a pickle holds.
 
-        An estimator that is not fitted keeps its callback, because a worker process calls it in ``fit``. So one with a
-        callback that pickle refuses, such as a lambda, cannot be pickled before it is fitted.
+        The callback is left out of a fitted estimator, as in a saved file. An estimator that is not fitted keeps it,
+        because a worker process calls it in ``fit``. If that callback is a lambda, pickle refuses the estimator.
         """
         params = self.__dict__.get("params")
         if self._fitted is None or params is None or "callback" not in type(params).__dataclass_fields__:
@@ -296,7 +296,7 @@ class Estimator:
         return self._run("fit", copy(self)._fit(given.encoded()))
 
     def _check_features(self, what: str) -> None:
-        """Refuse features where they cannot be learned from."""
+        """Raise an error: this estimator does not learn from features. Those that do override this."""
         raise InputError(f"{what} for AltSVM and Convex: {type(self).__name__} does not learn from features")
 
     def update(self, comparisons: Any, old: Any = None, item_features: Any = None, user_features: Any = None) -> Any:
@@ -377,27 +377,30 @@ class Estimator:
         raise NotImplementedError(f"{type(self).__name__} does not say how it is fitted: it needs scorer(data) or _fit")
 
     def _fit(self, data: Comparisons) -> Fit:
-        """Fit this, which is not the model but what a fit works on (``_model`` is); whether it came to its end."""
+        """Yield the models that a fit goes through, of which the last one is its result.
+
+        ``self`` is a copy that belongs to the fit. :meth:`_run` puts the models in place in the user's estimator.
+        """
         scorer = self.scorer(data)
         scorer.check(data.n_users, data.n_items)
         yield Published(self._model_of(data, scorer))
 
     def _model_of(self, data: Comparisons, scorer: Scorer, **parts: Any) -> FittedModel:
-        """Return a fitted model of some data."""
+        """Return a fitted model of the data with these scores; ``parts`` are other fields of :class:`FittedModel`."""
         return FittedModel(
             {name: value for name, value in self.get_params().items() if name != "callback"}, data.user_vocabulary,
             data.item_vocabulary, data.frame_kind, data.names, data.source.met(), scorer, data, **parts,
         )  # fmt: skip
 
     def _run(self, what: str, steps: Fit) -> Any:
-        """Put the models that a fit goes through in place, one after the other, and return the estimator.
+        """Put each model that a fit or an update yields in place, and return the estimator.
 
-        An error puts the old model back. Ctrl-C keeps the last model, and is raised where there is none.
+        An error puts the old model back. Ctrl-C keeps the last model that was yielded; without one it is raised.
         """
-        before = last = self._fitted
+        before = last = self._fitted  # the old model, and the newest one
         callback, rounds = getattr(self, "callback", None), getattr(self, "max_iter", 0)
-        shown = bool(rounds and getattr(self, "verbose", False))  # by what has no rounds of its own, parts show theirs
-        quiet = np.errstate(over="ignore", divide="ignore", invalid="ignore")  # what comes of it is refused by name
+        shown = bool(rounds and getattr(self, "verbose", False))  # without rounds of its own, its parts show theirs
+        quiet = np.errstate(over="ignore", divide="ignore", invalid="ignore")  # results are checked for overflow
         try:
             with closing(steps), quiet, Progress(shown, self._title(what), rounds) as progress:
                 published = next(steps, None)
@@ -419,24 +422,24 @@ class Estimator:
             if getattr(self, "on_interrupt", "raise") == "raise":
                 raise
         except BaseException:
-            if self._fitted is last:
+            if self._fitted is last:  # no other thread has fitted it meanwhile
                 self._fitted = before
             raise
-        # Said only now: where warnings are errors, the rounds are kept all the same.
+        # The warning is outside the try block, so the model stays even where warnings are errors.
         done = len(last.history or ())
         warnings.warn(f"{what} interrupted after {done} rounds; the model is the best so far", stacklevel=3)
         return self
 
     def _title(self, what: str) -> str:
-        """Return what a progress bar says."""
+        """Return the title of the progress bar."""
         return type(self).__name__ + ("" if what == "fit" else f" {what}")
 
-    # -- a twin, for what is found on held-out data ---------------------------------------------------------------
+    # -- a twin, which is fitted to part of the data ---------------------------------------------------------------
 
     def _twin(self) -> Any:
-        """The same estimator with everything settled that the fit found, to be fitted quietly to other data.
+        """Return an estimator to fit to other data, with the parameters of this fit and the values that it chose.
 
-        What ``set_params`` has changed since is not the fitted model's.
+        Later changes by ``set_params`` do not count. The twin shows no progress and calls no callback.
         """
         now = self._as_fitted()
         params = now.get_params()
@@ -445,12 +448,15 @@ class Estimator:
         return type(self)(**{**params, **{name: value for name, value in settled.items() if name in params}})
 
     def _settled(self) -> dict[str, Any]:
-        """Parameters that stood for a rule, as the fit found them."""
+        """Return values in place of parameters that left a choice to the fit, such as ``reg=None``."""
         reg = self.fitted.reg
         return {} if reg is None else {"reg": allowed(reg)}
 
     def _fitted_params(self) -> dict[str, Any]:
-        """Return the parameters of the fit by their names today, whatever ``set_params`` has changed since."""
+        """Return the parameters of the fit, without later changes by ``set_params``.
+
+        A model from an older file may have parameters that no longer exist. These are left out.
+        """
         return {name: value for name, value in self.fitted.params.items() if name in self._param_names()}
 
     def _as_fitted(self) -> Self:
@@ -495,7 +501,12 @@ class Estimator:
         return self._fitted is not None
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # which alone calls this
+        from sklearn.utils import (
+            ClassifierTags,
+            InputTags,
+            Tags,
+            TargetTags,
+        )  # scikit-learn, which calls this, is installed
 
         return Tags(
             estimator_type="classifier",
@@ -555,7 +566,7 @@ class Estimator:
         j, k = map(self.fitted.items.codes, items)
         return self.fitted.users.codes(users), j, k
 
-    # -- what a kind of model says ------------------------------------------------------------------------------
+    # -- scores by codes ----------------------------------------------------------------------------------------
 
     def average_scores(self) -> FloatArray:
         """Return the scores of the ranking shared by all users.
@@ -586,31 +597,37 @@ class Estimator:
         return self.fitted.scorer.scores(u, j, threads(self.n_threads))
 
     def _best(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
-        """(query, item, score, rank) of each user's k best of some items (in order), flat, none of those excluded."""
+        """Return flat arrays (query, item, score, rank) of each user's k best among ``items``, without excluded ones.
+
+        ``query`` is the position of the user in ``u``. ``items`` are in increasing order.
+        """
         fitted = self.fitted
         return fitted.scorer.best(u, k, excluded, items, len(fitted.items), threads(self.n_threads))
 
     def _best_shown(self, u: Codes, k: int, excluded: Rows | None, items: Codes) -> tuple[Any, ...]:
-        """The same of what to show, which may be more than a matter of scores."""
+        """Return the same for lists by interest, whose order may depend on more than scores."""
         return self._best(u, k, excluded, items)
 
     def _everyone_shown(self) -> FloatArray:
-        """The scores by which someone nothing is known about is shown items."""
+        """Return the scores by which lists by interest order items for unknown users."""
         return self.average_scores()
 
     # -- files --------------------------------------------------------------------------------------------------
 
     def _tensors(self) -> dict[str, Any]:
-        """Arrays to save."""
+        """Return the arrays to save, by name."""
         return self.fitted.scorer.tensors()
 
     def _about(self) -> dict[str, Any]:
-        """What else to save, as JSON."""
+        """Return what else to save, as JSON."""
         reg = self.fitted.reg
         return {**({} if reg is None else {"reg": reg}), **self.fitted.scorer.about()}
 
     def _restore(self, fitted: FittedModel, tensors: dict[str, Any], about: dict[str, Any]) -> bool:
-        """Take over what a file holds; ids are set already. False, or an exception, if its parts do not fit."""
+        """Set the parts of ``fitted`` that a file holds, except ids, which it has already.
+
+        Returns False, or raises any exception, if the parts do not fit together.
+        """
         fitted.scorer = self.SCORER.restored(tensors, about, fitted)
         if "reg" in about:
             fitted.reg = float(about["reg"])
@@ -620,11 +637,11 @@ class Estimator:
     # -- state --------------------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        # Only reached when an attribute is missing: the attributes of a fit get the sentence, not a bare name.
+        # Python calls this only for a missing attribute. If a fit would set it, the error says so.
         kind = type(self)
         if name.endswith("_") and not name.startswith("_") and self._fitted is None:
             raise NotFittedError(f"{kind.__name__} has no {name!r} before fit(comparisons)")
-        if hasattr(kind, name) and self._fitted is None:  # a property that reads the fitted model
+        if hasattr(kind, name) and self._fitted is None:  # a property that needs a fitted model failed
             raise NotFittedError(f"this {kind.__name__} is not fitted yet; call fit(comparisons) first")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -692,7 +709,10 @@ class Estimator:
         return now._scores(*now._pair_up(u, j, "users", "items"))
 
     def _scores_any(self, u: Codes, j: Codes) -> FloatArray:
-        """Scores of pairs of codes of which some are -1: unknown users rank like everyone, unknown items score 0."""
+        """Return the scores of pairs of codes, of which some may be -1.
+
+        Unknown users get the average scores, and unknown items score 0.
+        """
         out, known = np.zeros(len(u), np.float32), (u >= 0) & (j >= 0)
         if known.all():
             return self._scores(u, j)
@@ -742,23 +762,23 @@ class Estimator:
             )
         found = now._found_calibration(fitted.training)
         fitted.slope.own = now._reluctance(fitted.training, found)
-        fitted.slope.found = found  # last: who finds it, finds all
+        fitted.slope.found = found  # set last: another thread that sees it may use all parts
         return self
 
     def _found_calibration(self, comparisons: Comparisons) -> Calibration:
-        """From twins fitted to what is left when some is put aside."""
+        """Return the calibration of twins, each fitted without some comparisons, on those comparisons."""
         return by_twins(self._twin(), comparisons, self._as_fitted()._models_ties(comparisons.source))
 
     def _margins(self, pairs: Pairs) -> Any:
-        """By how much the winners of comparisons are ahead."""
+        """Return the lead of the winner over the loser in each comparison."""
         return self._scores(pairs.user, pairs.winner) - self._scores(pairs.user, pairs.loser)
 
     def _models_ties(self, source: Source) -> bool:
-        """Whether ties are outcomes of their own."""
+        """Return whether ties are a third outcome."""
         return False
 
     def _reluctance(self, comparisons: Comparisons, found: Calibration) -> FloatArray | None:
-        """Each user's factor of reluctance to decide, where ties are outcomes of their own."""
+        """Return each user's factor of reluctance to decide; None where ties are no outcome."""
         return None
 
     def probability(self, users: Any, left: Any, right: Any) -> FloatArray:
@@ -815,14 +835,14 @@ class Estimator:
         return found.probability(margin, np.diff(seen[0])[u], unmet)
 
     def _asked(self, users: Any, left: Any, right: Any) -> tuple[Codes, Codes, Codes]:
-        """Codes of equal length of users and pairs of items."""
+        """Return the codes of users and of pairs of items, all of one length."""
         u, a, b = self._user_codes(users), self._item_codes(left), self._item_codes(right)
         a, b = self._pair_up(a, b, "left", "right")
         u, a = self._pair_up(u, a, "users", "items")
         return u, a, np.ascontiguousarray(np.broadcast_to(b, a.shape))
 
     def _calibrated(self) -> Self:
-        """The model as it is now, calibrated."""
+        """Return a copy with the present model, whose probabilities are calibrated."""
         now = copy(self)
         if now.slope_ is None:
             now.calibrate()
@@ -963,7 +983,7 @@ class Estimator:
         return {}
 
     def _best_any(self, u: Codes, k: int, excluded: Rows | None, items: Codes, by: str = "interest") -> tuple[Any, ...]:
-        """The same as ``_best`` or ``_best_shown`` where some users may be unknown (-1)."""
+        """Return the same as ``_best`` or ``_best_shown``, also for unknown users, whose code is -1."""
         best = self._best_shown if by == "interest" else self._best
         if (u >= 0).all():
             return best(u, k, excluded, items)
@@ -977,7 +997,7 @@ class Estimator:
         return tuple(column[order] for column in joined)
 
     def _candidates(self, items: Any) -> Codes:
-        """Codes of the items to choose from, in order."""
+        """Return the codes of the items to choose from, in increasing order."""
         if items is None:
             return np.arange(len(self.fitted.items), dtype=np.int32)
         codes = np.unique(self._item_codes(items))
@@ -986,7 +1006,7 @@ class Estimator:
         return codes
 
     def _checked_k(self, k: Any, most: int, what: str) -> int:
-        """How long a list shall be: 10, or as many as there are, where nothing is said."""
+        """Return the length of a list, by default 10 or ``most``, whichever is smaller."""
         if k is None:
             return min(10, most)
         number("k", k, at_least=1, integer=True)
@@ -1061,7 +1081,7 @@ class Estimator:
 
 
 def as_list(values: Any) -> Any:
-    """Ids as given, one alone as a list."""
+    """Return ids as they were given, or a single id as a list."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         return [values]
     return values if hasattr(values, "__array__") else list(values)

@@ -28,72 +28,72 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class FittedModel:
-    """All that an estimator keeps of a fit; what a fit did not make is None.
+    """The result of a fit. A part that a kind of fit does not produce is None.
 
-    ``slope``, ``told`` and ``sure`` are filled in when they are first asked for. All copies of an estimator that hold
-    this model share them, so that they are found once.
+    ``slope``, ``told`` and ``sure`` are computed when they are first asked for. All copies of an estimator that hold
+    this model share them, so they are computed once.
     """
 
-    params: Mapping[str, Any]  # of the fit, without the callback
+    params: Mapping[str, Any]  # those of the fit, without the callback
     users: Vocabulary
     items: Vocabulary
-    frame_kind: str
-    names: Mapping[str, str]
-    seen: Rows
+    frame_kind: str  # the kind of table that results are returned as
+    names: Mapping[str, str]  # the caller's name of each column
+    seen: Rows  # the items that each user met
     scorer: Scorer
-    training: Comparisons | None
-    slope: Slope = field(default_factory=Slope)
-    told: Told = field(default_factory=Told)
-    sure: Found = field(default_factory=Found)
+    training: Comparisons | None  # None: read from a file without them
+    slope: Slope = field(default_factory=Slope)  # the calibration of probabilities
+    told: Told = field(default_factory=Told)  # estimates of effects with standard errors
+    sure: Found = field(default_factory=Found)  # what intervals are computed from
 
-    # what the fit used, and how it went
+    # the settings that the fit used, and its course
     loss: str | None = None
     reg: float | None = None
     bias_reg: float | None = None
-    reg_factors: tuple[float | None, float | None] | None = None  # of an update: on the scales of the data
+    reg_factors: tuple[float | None, float | None] | None = None  # set by an update: times the scales of the data
     user_rule: UserRule | None = None
-    trust: FloatArray | None = None  # how much each user counts
+    trust: FloatArray | None = None  # the weight of each user
     history: list[Record] | None = None
     converged: bool | None = None
     interrupted: bool | None = None
     cv_results: list[dict[str, float]] | None = None
 
-    # what it learned beside scores
-    context_effects: Mapping[str, float] = field(default_factory=dict)  # what a unit of each adds to a margin
-    prior: tuple[FloatArray, FloatArray] | None = None  # parts of features of exposure, and coefficients
+    # other things that the fit learned
+    context_effects: Mapping[str, float] = field(default_factory=dict)  # added to a margin by a unit of each
+    prior: tuple[FloatArray, FloatArray] | None = None  # ``Exposure.parts``, and their coefficients
     interest: Interest | None = None
     user_features: Learned | None = None
     item_features: Learned | None = None
 
     # the problem that was solved
     posed: Posed | None = None
-    proof: Certificate | None = None  # that of the last round, of fits that prove as they go
-    spectra_at: int | None = None  # the size of the data that singular vectors were last computed of
+    proof: Certificate | None = None  # of the last round, where every round has one
+    spectra_at: int | None = None  # size of the data when singular vectors were last computed
 
-    # newcomers: the model that they joined; and what they said, the codes of its items, their features
-    parent: FittedModel | None = None
-    said: tuple[Any, Any, Any] | None = None
+    # only in a model of newcomers
+    parent: FittedModel | None = None  # the model that they joined
+    said: tuple[Any, Any, Any] | None = None  # their answers, the codes of the items in these, their features
 
     @property
     def known(self) -> Known:
-        """What is known of the users and items that it was fitted to."""
+        """The features of the users and items of the training data."""
         return known_of(self.training)
 
     @property
     def features(self) -> dict[str, Learned]:
-        """What it learned of features, by role."""
+        """The coefficients of features that the fit learned, by role."""
         sides = {"user": self.user_features, "item": self.item_features}
         return {role: learned for role, learned in sides.items() if learned is not None}
 
 
 class Published(NamedTuple):
-    """A model that a fit has come to, and the record of the round; None where no new round was made."""
+    """A model that a fit yields, and the record of its round; None where the model follows no new round."""
 
     fitted: FittedModel
     record: Record | None = None
 
 
-Fit = Generator[Published, bool, None]  # is sent whether to stop
+Fit = Generator[Published, bool, None]  # it is sent True to stop
 
 
 def in_rounds(
@@ -109,32 +109,36 @@ def in_rounds(
 ) -> Generator[Published, bool, FittedModel]:
     """Make rounds, publish the model of each, and return the last one.
 
-    ``assemble`` makes a model of what the solver has come to. ``keep`` is called with the history before a round is
-    published; ``stalled`` says whether further rounds would gain nothing.
+    ``assemble`` makes a model from the present state of the solver. ``history`` has the rounds of a checkpoint, whose
+    model is published first. ``keep`` is called with all records before a round is published. ``stalled`` is called
+    with them afterwards, and says whether further rounds would gain nothing.
     """
     if len(history) > stop.max_rounds:
         text = f"the checkpoint has {len(history)} rounds already, more than max_iter={stop.max_rounds}; all are kept"
         warnings.warn(text, stacklevel=5)
-    done = list(history)
+    records = list(history)
 
     def model() -> FittedModel:
-        return replace(assemble(), history=list(done), converged=done[-1]["gap"] <= stop.tol, interrupted=False)
+        return replace(assemble(), history=list(records), converged=records[-1]["gap"] <= stop.tol, interrupted=False)
 
-    if done:
+    if records:
         last = model()
         yield Published(last)
     for record in rounds(solver, stop, history, began, advice):
-        done.append(record)
+        records.append(record)
         if keep is not None:
-            keep(done)
+            keep(records)
         last = model()
-        if (yield Published(last, record)) or (stalled is not None and stalled(done)):
+        if (yield Published(last, record)) or (stalled is not None and stalled(records)):
             break
     return last
 
 
 class FromFit(Generic[T]):
-    """A public attribute of an estimator that is a part of its fitted model; absent where the fit did not make it."""
+    """A public attribute of an estimator that is read from its fitted model.
+
+    Where the part is None, the attribute is missing.
+    """
 
     def __set_name__(self, owner: type[Any], name: str) -> None:
         self.name, self.part = name, name.removesuffix("_")

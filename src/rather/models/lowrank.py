@@ -1,4 +1,4 @@
-"""What AltSVM and its convex twin share: the problem that their parameters pose."""
+"""The base class of AltSVM and Convex: the parameters they share, and the problem that these define."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class LowRank(Certified, FoldInModel):
         return replace(self._as_fitted()._spec(), trust=self.fitted.trust)
 
     def _check_features(self, what: str) -> None:
-        """They are learned from."""
+        """Accept features: these models learn from them."""
 
     def add_items(self, new: Any, features: Any = None) -> Any:
         """Add new items to the fitted model, without changing anything else.
@@ -106,11 +106,13 @@ class LowRank(Certified, FoldInModel):
         return self
 
     def _posed_again(self) -> Posed | None:
+        """Return the problem of a model from a file; None without its comparisons, or for a model of newcomers."""
         fitted = self.fitted
         if fitted.training is None or fitted.parent is not None:
             return None
         assert fitted.loss is not None and fitted.reg is not None and fitted.bias_reg is not None
-        spec, source, lam = self._fitted_spec(), fitted.training.source, fitted.params.get("lam")
+        spec, source = self._fitted_spec(), fitted.training.source
+        lam = fitted.params.get("lam")  # Convex alone has it
         exposed = None if fitted.prior is None else restored(source, fitted.prior[0], spec.n_threads)
         delta = ROUND_BY_ROUND[-1] if fitted.loss == "hinge" else 0.0
         radius = None if lam is None else math.sqrt(lam * source.n_users * source.n_items)
@@ -122,17 +124,24 @@ class LowRank(Certified, FoldInModel):
         )  # fmt: skip
 
     def _sure_of(self, fitted: FittedModel, comparisons: Comparisons, found: Calibration | None) -> FittedModel:
-        """Return the model of the end of a fit, with the calibration that it found on held-out answers."""
+        """Return the last model of a fit with the calibration that held-out answers gave it.
+
+        A fit that did not converge gets no calibration.
+        """
         if found is None or not fitted.converged:
             return fitted
         return replace(fitted, slope=Slope(found, self._with(fitted)._reluctance(comparisons, found)))
 
     def _estimates(self, source: Source) -> Any:
+        """Return the names of the effects, their estimates in log-odds and the standard errors."""
         spec = replace(self._fitted_spec(), n_threads=threads(self.n_threads))
         return halves.estimates(self.fitted, spec, source, self._effects_of(source), self._models_ties(source))
 
     def _check_told_apart(self, source: Source) -> None:
-        """Refuse numbers that are but differences of the items' own: they cannot be told from the items' worth."""
+        """Refuse an effect that nearly is a difference of two numbers of the items.
+
+        Such an effect cannot be told from the items' worth.
+        """
         if source.effects:
             for name in alike(source):
                 raise InputError(
@@ -141,5 +150,5 @@ class LowRank(Certified, FoldInModel):
                 )
 
     def _settled(self) -> dict[str, Any]:
-        bias = allowed(self.bias_reg_) if self.bias is not False else False
+        bias = False if self.bias is False else allowed(self.bias_reg_)
         return {"reg": allowed(self.reg_), "bias": bias, "exposure": self.exposure_}

@@ -1,9 +1,10 @@
-"""Newer comparisons taken into a fitted model: what was decided stays, and a few rounds bring the factors up to date.
+"""Newer comparisons taken into a fitted model by a few rounds, which start from its factors.
 
-The scale of the regularisation follows the data. The features of who met what are carried along: known items keep
-their singular vectors and new ones get what these make of them, until there is so much more data that the vectors
-themselves must follow, by one block iteration from where they were. Columns that the regularisation had kept at zero
-are tried again at the same times.
+The rank and the factors of the regularisation stay, and the scale of the regularisation follows the data. The
+features of exposure come from singular vectors. While the data have grown by less than ``GROWTH``, known items keep
+their rows of the singular vectors, and the rows of new items follow from these. From then on one block iteration, which
+starts from the old vectors, computes new ones. Columns of factors that the regularisation had kept at zero are then
+tried again too.
 """
 
 from __future__ import annotations
@@ -36,40 +37,40 @@ from .fitted import Fit, FittedModel, Published, in_rounds
 from .parameters import of_stages
 from .posed import Posed
 
-GROWTH = 1.05  # times as many votes or ratings, and singular vectors follow
-NEAR = 6.0  # times the tolerance of a fit: of what newer data bring, one round leaves less than a sixth
+GROWTH = 1.05  # times the data of the last singular vectors: from there on, new ones are computed
+NEAR = 6.0  # times the tolerance of a fit; one round leaves less than a sixth of what newer data bring
 NO_COMPARISONS = "updating needs the comparisons that the model was fitted to, and it was read from a file without them"
 
 
 def updated(
     model: Any, new: Comparisons, old: Comparisons | None, item_features: Any = None, user_features: Any = None
 ) -> Fit:
-    """Bring what an update works on to its end; whether it came there."""
+    """Yield the model after each round of an update of ``model``, and then the last one."""
     began, last = time.perf_counter(), model.fitted
     if not isinstance(new, Comparisons):
         raise InputError(f"update was given a {type(new).__name__}; it takes Comparisons")
+    objective = of_stages(type(model.params), "objective")
     old = earlier(last, old)
-    kept = of_stages(type(model.params), "objective")
-    model = copy(model).set_params(**{name: last.params[name] for name in kept if name in last.params})
+    model = copy(model).set_params(**{name: last.params[name] for name in objective if name in last.params})
     model._check_params()
-    known = model._read(old)
-    data, union = known.joined(model._read(new))
+    old = model._read(old)
+    data, union = old.joined(model._read(new))
     for role, frame in (("item", item_features), ("user", user_features)):
         if frame is not None:
             learned = model._learned_of_items() if role == "item" else model._learned_of_people()
             data, union = _described(learned, data, union, role, frame)
-    source, features = data.source, known_of(data)
+    source, known = data.source, known_of(data)
     spec = replace(model._spec(), trust=last.trust)
-    given = _factors(last, spec, known.source)
+    reg_factors = _factors(last, spec, old.source)
     if last.trust is not None:
-        trust = np.ones(source.n_users, np.float32)  # of newcomers nothing is known yet
+        trust = np.ones(source.n_users, np.float32)  # new users are trusted
         trust[union.users.codes[0]] = last.trust
         spec = replace(spec, trust=trust)
-    scaled, rule = spec.scales(source)
-    spectra_at = _spectra_at(last, known.source)
-    due = _size(source) >= GROWTH * spectra_at
-    exposed = _exposure(last, known.source, source, union, due, spec.n_threads)
-    problem = spec.problem(source, scaled, exposed, model.rank_, *given, known=features)
+    scales, user_rule = spec.scales(source)
+    spectra_at = _spectra_at(last, old.source)
+    due = _size(source) >= GROWTH * spectra_at  # new singular vectors
+    exposed = _exposure(last, old.source, source, union, due, spec.n_threads)
+    problem = spec.problem(source, scales, exposed, model.rank_, *reg_factors, known=known)
     problem.set_effects_in_scores(model._effects_of(source))
     start.from_rows(problem, union.users.codes[0], last.scorer.U, union.items.codes[0], last.scorer.V)
     if due:
@@ -78,15 +79,15 @@ def updated(
     solver.go_on(last.posed.delta if last.posed is not None else ROUND_BY_ROUND[-1])
     tol = solver.tightening.tol = model._usual_tol(source, exposed)
     base = model._model_of(
-        data, last.scorer, loss=spec.loss, reg=problem.reg, bias_reg=problem.bias_reg, reg_factors=given,
-        user_rule=rule, trust=spec.trust, cv_results=last.cv_results or [], interest=interest_of(exposed, data),
-        posed=Posed.of(source, problem, exposed, known=features), sure=Found(last.sure.sureness),
+        data, last.scorer, loss=spec.loss, reg=problem.reg, bias_reg=problem.bias_reg, reg_factors=reg_factors,
+        user_rule=user_rule, trust=spec.trust, cv_results=last.cv_results or [], interest=interest_of(exposed, data),
+        posed=Posed.of(source, problem, exposed, known=known), sure=Found(last.sure.sureness),
         spectra_at=_size(source) if due else spectra_at,
         slope=_slope(last, union, source.n_users, model._models_ties(source)),
     )  # fmt: skip
     base.params = {**base.params, **{name: value for name, value in last.params.items() if name == "rank"}}
     gains = tuple(None if side is None else side.gains for side in (last.user_features, last.item_features))
-    assembly = Assembly(base, source.store, exposed, features, (gains[0], gains[1]), spec.n_threads)
+    assembly = Assembly(base, source.store, exposed, known, (gains[0], gains[1]), spec.n_threads)
     stop = Stop(NEAR * tol, model.max_iter)
     fitted = yield from in_rounds(solver, stop, partial(assembly.model, solver), began=began)
     fitted = assembly.last(solver, fitted)
@@ -97,7 +98,7 @@ def updated(
 
 
 def _slope(last: FittedModel, union: Union, n_users: int, ties: bool) -> Slope:
-    """Return the calibration of the last model; none where ties are outcomes that it does not know of."""
+    """Return the calibration of the last model, or an empty one if ties are outcomes now and were none then."""
     found, own = last.slope.found, None
     if found is None or (ties and not found.tie):
         return Slope()
@@ -110,7 +111,7 @@ def _slope(last: FittedModel, union: Union, n_users: int, ties: bool) -> Slope:
 def _described(
     learned: Learned, comparisons: Comparisons, union: Union, role: str, frame: Any
 ) -> tuple[Comparisons, Union]:
-    """Comparisons with what is known of some users or items, who join the others if they are new."""
+    """Return the comparisons with features of some users or items, of which new ones are added."""
     read = learned.of_frame(frame)
     more = widened((comparisons.users, comparisons.items), role, read.ids)
     comparisons = comparisons.with_later(comparisons.source.none(), more)
@@ -125,7 +126,7 @@ def _described(
 
 
 def _as_fitted(last: FittedModel, old: Comparisons) -> Comparisons:
-    """Comparisons that were given anew with their features as the model learned of them."""
+    """Return comparisons that were given again, with the encoders and strengths of features that the model learned."""
     made = {}
     for role, learned in last.features.items():
         known = getattr(old, f"{role}_features")
@@ -138,7 +139,7 @@ def _as_fitted(last: FittedModel, old: Comparisons) -> Comparisons:
 
 
 def earlier(last: FittedModel, old: Comparisons | None) -> Comparisons:
-    """The comparisons that a model was fitted to: its own, or those given."""
+    """Return the comparisons that a model was fitted to: those it holds, or else ``old``, which is checked."""
     if last.parent is not None:
         raise InputError("this is a model of newcomers to another; update the model that they came to")
     own = last.training
@@ -157,7 +158,10 @@ def earlier(last: FittedModel, old: Comparisons | None) -> Comparisons:
 
 
 def _factors(last: FittedModel, spec: Spec, source: Source) -> tuple[float | None, float | None]:
-    """The factors on the scales of reg and of the biases' ridge that a fit had; None for those given as numbers."""
+    """Return the factors of the last fit, which multiply the scales of ``reg`` and of the biases' ridge.
+
+    A ridge that was given as a number has the factor None.
+    """
     if last.reg_factors is not None:
         return last.reg_factors
     own = (
@@ -166,19 +170,19 @@ def _factors(last: FittedModel, spec: Spec, source: Source) -> tuple[float | Non
     )
     if own == (None, None):
         return None, None
-    scaled = spec.scales(source)[0] if last.posed is None else last.posed.scales
-    both = reg_scales(source.store, loss=spec.loss, scales=scaled, n_threads=spec.n_threads)
+    scales = spec.scales(source)[0] if last.posed is None else last.posed.scales
+    both = reg_scales(source.store, loss=spec.loss, scales=scales, n_threads=spec.n_threads)
     reg, bias = (None if ridge is None else ridge / scale for ridge, scale in zip(own, both, strict=True))
     return reg, bias
 
 
 def _size(source: Source) -> int:
-    """How many votes there are, or ratings or clicks."""
+    """Return the number of votes, ratings or clicks."""
     return len(source) if source.written else int(source.store.n_entries)
 
 
 def _spectra_at(last: FittedModel, source: Source) -> int:
-    """The size of what singular vectors were last computed of; none is known of a model that was read."""
+    """Return the size of the data when singular vectors were last computed; 0 for a model from a file."""
     if last.posed is None:
         return 0
     return _size(source) if last.spectra_at is None else last.spectra_at
@@ -187,7 +191,7 @@ def _spectra_at(last: FittedModel, source: Source) -> int:
 def _exposure(
     last: FittedModel, old: Source, source: Source, union: Union, due: bool, n_threads: int
 ) -> Exposure | None:
-    """The features of who met what by now, of a model that had them."""
+    """Return the features of exposure on the joined data; None if the model was fitted without them."""
     if last.prior is None:
         return None
     known = union.items.codes[0]
