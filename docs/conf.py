@@ -33,7 +33,11 @@ extensions = [
     "static_demo",
 ]
 nitpicky = True
-nitpick_ignore_regex = [(r"py:obj", r"[a-z_]+_|relative_gap")]  # attributes of a fitted model, named in docstrings
+nitpick_ignore_regex = [
+    (r"py:obj", r"[a-z_]+_|relative_gap"),  # attributes of a fitted model, named in docstrings
+    (r"py:class", r"rather\.(models|rivals)\..*"),  # scorers, which are not public
+    (r"py:(meth|obj)", r"probability|scorer|scores|ClickRanker\.fold_in"),  # inherited, and shown once
+]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath", "attrs_inline"]
 myst_heading_anchors = 3
