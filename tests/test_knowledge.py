@@ -1,5 +1,7 @@
 """What a model knows of listed items: the chances with which questions are put, and the side on which an item stood."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ def model():
     votes = simulate(n_users=60, n_items=N, rank=2, per_user=15, seed=1).comparisons
     made = AltSVM(rank=2, reg=2.0).fit(votes)
     made._crowd()
-    made.context_effects_ = {"side": 0.7}
+    made._fitted = replace(made.fitted, context_effects={"side": 0.7})
     return made
 
 
