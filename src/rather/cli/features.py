@@ -115,7 +115,7 @@ def learned(model: Any, compared: Mapping[str, int]) -> Document:
     """By "item" and "user": the blocks of their features, what is said of them, how many are only described."""
     made: Document = {}
     for role in ROLES:
-        one = getattr(model, f"_{role}s_learned", None)
+        one = model.fitted.features.get(role)
         if one is not None:
             known = len(model.items_ if role == "item" else model.users_)
             said = {"said": list(one.encoder.said), "only_described": known - compared[role]}
