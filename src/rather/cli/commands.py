@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from textwrap import fill
 from typing import NamedTuple
@@ -79,6 +79,13 @@ TEXTS = {
             ("probability model.rather ann tea coffee --side left", "tea is first"),
             ("probability model.rather tea cola --prefers milk soda", "somebody new"),
         )),
+    "plot": Text(
+        EXPLAIN, "draw a leaderboard, a person, a taste map, a calibration",
+        "PICTURE [options] MODEL ... --out FILE", (
+            ("plot leaderboard model.rather --out board.png", "with ranges of places"),
+            ("plot taste-map model.rather ann --out map.svg", "where ann stands"),
+            ("plot calibration model.rather test.csv --out sure.png", ""),
+        )),
     "differences": Text(
         EXPLAIN, "compare one person with another or with the average",
         f"[options] MODEL (USER [OTHER] |\n{SOMEBODY})", (
@@ -125,6 +132,42 @@ TEXTS = {
         )),
 }  # fmt: skip
 
+PICTURES = {
+    "leaderboard": Text(
+        EXPLAIN, "draw a ranking with a range of places for every item",
+        f"[options] MODEL --out FILE [USER |\n{SOMEBODY}]", (
+            ("plot leaderboard model.rather --out board.png", "everybody"),
+            ("plot leaderboard model.rather ann --out ann.svg", "ann's ranking"),
+            ("plot leaderboard model.rather --top 50 --out long.pdf", "50 items"),
+        )),
+    "person": Text(
+        EXPLAIN, "draw how somebody new differs from the average person",
+        f"[options] MODEL --out FILE\n({SOMEBODY})", (
+            ("plot person model.rather --answers mine.csv --out me.png", ""),
+            ("plot person model.rather --prefers tea milk --out me.png", "one answer"),
+            ("plot person model.rather --feature age=30 --out me.png", "a feature"),
+        )),
+    "taste-map": Text(
+        EXPLAIN, "draw items and people on the two main directions of taste",
+        f"[options] MODEL --out FILE [USER |\n{SOMEBODY}]", (
+            ("plot taste-map model.rather --out map.png", "everybody"),
+            ("plot taste-map model.rather ann --out map.png", "ann as well"),
+            ("plot taste-map model.rather --items tea milk --out a.png", "two items"),
+        )),
+    "calibration": Text(
+        EXPLAIN, "draw how often predicted probabilities come true", "[options] MODEL FILE --out FILE", (
+            ("plot calibration model.rather test.csv --out sure.png", ""),
+            ("plot calibration model.rather test.csv --out sure.svg --force", ""),
+            ("plot calibration model.rather log.csv --user judge --out sure.png", ""),
+        )),
+    "learning-curve": Text(
+        EXPLAIN, "draw accuracy against the number of answers per person", "[options] MODEL [FILE] --out FILE", (
+            ("plot learning-curve model.rather --out curve.png", "on a fifth held out"),
+            ("plot learning-curve model.rather test.csv --out curve.png", ""),
+            ("plot learning-curve model.rather --per-user 5 20 --out curve.png", ""),
+        )),
+}  # fmt: skip
+
 FIRST = (
     ("fit votes.csv --out model.rather", "columns user, winner, loser"),
     ("rank model.rather ann --interval 0.9", "with a range of places"),
@@ -144,7 +187,10 @@ def overview() -> str:
 def described(name: str, text: Text) -> str:
     """Return how the help of a command begins: one sentence, its usage and its examples."""
     usage = text.usage.replace("\n", "\n         ")
-    return "\n".join([sentence(text), "", f"usage: rather {name} {usage}", "", *_examples(text.examples)])
+    lines = [sentence(text), "", f"usage: rather {name} {usage}", "", *_examples(text.examples)]
+    if name == "plot":
+        lines += ["", "Pictures:", *(f"  {word:<14}  {picture.what}" for word, picture in PICTURES.items())]
+    return "\n".join(lines)
 
 
 def sentence(text: Text) -> str:
@@ -157,10 +203,19 @@ def wrapped(paragraph: str) -> str:
     return fill(paragraph, WIDTH - 2)
 
 
-def unknown(what: str, given: str, known: Iterable[str], see: str) -> str:
-    """Return the answer to a mistyped word: the nearest one, or where all are listed."""
+def mistyped(given: Sequence[str]) -> str | None:
+    """Return the answer to an unknown command or picture: the nearest one, or where all are listed."""
+    first, second = (*given[:2], "-", "-")[:2]
+    if not first.startswith("-") and first not in TEXTS:
+        return _unknown("command", first, TEXTS, "rather --help")
+    if first == "plot" and not second.startswith("-") and second not in PICTURES:
+        return _unknown("picture", second, PICTURES, "rather plot --help")
+    return None
+
+
+def _unknown(what: str, given: str, known: Iterable[str], see: str) -> str:
     near = get_close_matches(given, list(known), n=1)
-    return f"unknown {what} {given!r}; " + (f"did you mean {near[0]!r}?" if near else f"see: {see} --help")
+    return f"unknown {what} {given!r}; " + (f"did you mean {near[0]!r}?" if near else f"see: {see}")
 
 
 def _by_task() -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..estimators import ESTIMATORS
 from .ask import INTERVAL, add_asking, ask
 from .asked import add_answers, add_items, add_reading
-from .commands import TEXTS, Text, described, overview
+from .commands import PICTURES, TEXTS, described, overview
 from .demo import demo
 from .doctor import doctor
 from .evaluate import METRICS, evaluate
@@ -20,6 +20,7 @@ from .kept import add_votes
 from .lists import DIFFERENT, LISTED, TASTES, differences, effects, probability, rank, recommend, tastes
 from .outputs import add_force, add_output, add_slim
 from .parameters import add_parameters
+from .plot import DRAWN
 from .reproduce import paper
 from .serve import add_serving, serve
 from .sets import data, simulate
@@ -55,16 +56,26 @@ def grammar() -> Parser:
     parser.add_argument("--version", action="version", version=f"rather {__version__}", help=argparse.SUPPRESS)
     known = parser.add_subparsers(prog="rather", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
     for name, text in TEXTS.items():
-        run, add_options = COMMANDS[name]
-        add_options(add_command(known, name, name, text, run))
+        made = known.add_parser(name, description=described(name, text))
+        if name == "plot":
+            _plot(made)
+        else:
+            run, add_options = COMMANDS[name]
+            add_options(made)
+            made.set_defaults(run=run, indent=None if run is ask else 2)
     return parser
 
 
-def add_command(known: Any, word: str, name: str, text: Text, run: Command) -> Parser:
-    """Add the parser of a command to those known, without its options; ``word`` is the last one of its name."""
-    made: Parser = known.add_parser(word, description=described(name, text))
-    made.set_defaults(run=run, indent=None if run is ask else 2)
-    return made
+def _plot(parser: Parser) -> None:
+    pictures = parser.add_subparsers(
+        prog="rather plot", metavar="PICTURE", dest="picture", required=True, help=argparse.SUPPRESS
+    )
+    for name, text in PICTURES.items():
+        made = pictures.add_parser(name, description=described(f"plot {name}", text))
+        run, add_options = DRAWN[name]
+        add_options(made)
+        made.set_defaults(run=run, indent=2)
+    parser.add_argument_group("Output").add_argument("-h", "--help", action="help", help="print this help")
 
 
 def _demo(parser: Parser) -> None:
