@@ -400,13 +400,10 @@ def test_what_is_typed_is_not_said_twice(path, monkeypatch):
     assert "1 or 2 (t, x, u, q)? which have" in shown[Terminal]
 
 
-@pytest.mark.parametrize("command", ["ask", "differences"])
-def test_help(command):
-    """--help explains the command, its JSON, and ends with an example."""
-    code, out, _ = run(command, "--help")
-    assert code == 0 and "--json" in out and out.strip().splitlines()[-1].startswith(f"example: rather {command} ")
-    if command == "ask":
-        assert all(f"'{event}'" in out for event in ("question", "list", "error", "end"))
+def test_help():
+    """--help explains the lines of JSON."""
+    code, out, _ = run("ask", "--help")
+    assert code == 0 and all(f"'{event}'" in out for event in ("question", "list", "error", "end"))
 
 
 # -- models -----------------------------------------------------------------------------------------------------------

@@ -238,8 +238,6 @@ def test_tastes_for_people(path):
     assert lines[0] == "items' features year off: did not help" and lines[1].startswith("genres (4 columns) used")
     assert "feature mean spread own" in lines and lines[-1] == "in log-odds; 1 more with --top 4"
     assert sum(line.startswith("genres: ") for line in lines) == 3
-    code, out, _ = run("tastes", "--help")
-    assert code == 0 and out.strip().splitlines()[-1].startswith("example: rather tastes model.rather")
 
 
 def test_tastes_that_there_are_not(path, plain, world, tmp_path):

@@ -212,7 +212,7 @@ def test_features_choose_the_model(files, tmp_path):
 
 def test_other_models(files, tmp_path):
     """--model fits any estimator to what it can learn from; options it does not have are refused."""
-    assert "{" + ",".join(rather.ESTIMATORS) + "}" in run("fit", "--help")[1]
+    assert f"{', '.join(rather.ESTIMATORS)} (default: " in " ".join(run("fit", "--help")[1].split())
     told = document("fit", files["ratings"], "--out", tmp_path / "m", "--model", "Global")
     assert told["model"] == "Global" and type(rather.load(tmp_path / "m")) is rather.Global
     told = document("fit", files["ratings"], "--out", tmp_path / "m", "--model", "ItemMean")  # which has no rounds

@@ -110,5 +110,3 @@ def test_mistakes(parts, tmp_path):
         assert said in complaint("update", *argv), argv
     for path, content in before.items():
         assert path.read_bytes() == content
-    code, out, _ = run("update", "--help")
-    assert code == 0 and "example: rather update model.rather today.csv" in out

@@ -443,14 +443,17 @@ def learning_curve(
 # -- parts ------------------------------------------------------------------------------------------------------------
 
 
-def _axes(ax: Any, height: float, width: float = 8.0) -> Any:
-    if ax is not None:
-        return ax
+def pyplot() -> Any:
+    """Return matplotlib's pyplot; refuse to draw where it is not installed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as e:
         raise InputError("pictures need matplotlib; install it with: pip install 'rather[plot]'") from e
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    return plt
+
+
+def _axes(ax: Any, height: float, width: float = 8.0) -> Any:
+    return pyplot().subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
 
 
 def _plain(ax: Any) -> Any:

@@ -16,10 +16,11 @@ from ..errors import InputError, number
 from ..models.information import AIMS
 from .answer import Document, in_json, in_words, percent, table, write
 from .asked import add_feature, check_takes_newcomers, opened
+from .commands import wrapped
 from .conversation import MOST, UNSEEN, Conversation, News, meant
 from .features import titles
 from .inputs import STANDARD_INPUT, add_csv
-from .outputs import add_force, check_different, check_table
+from .outputs import add_force, add_output, check_different, check_table
 from .remedies import in_shell
 
 if TYPE_CHECKING:
@@ -45,31 +46,39 @@ FOR_PROGRAMS = (
 
 def add_asking(parser: Any) -> None:
     """The options of the command."""
-    parser.add_argument("--questions", type=int, metavar="N", help="stop after N answers (ask on)")
-    parser.add_argument("--top", type=int, default=SHOWN, metavar="N", help=f"items of the list to show ({SHOWN})")
-    parser.add_argument(
+    group = parser.add_argument_group("Questions")
+    group.add_argument("--questions", type=int, metavar="N", help="stop after N answers (default: ask on)")
+    group.add_argument(
+        "--aim", choices=AIMS, default=AIMS[0], help=f"learn the whole taste, or the best items (default: {AIMS[0]})"
+    )
+    group.add_argument("--familiar", action="store_true", help="prefer questions about widely known items")
+    group.add_argument(
+        "--candidates", nargs="+", metavar="ITEM", help="ask about these items only (default: the 400 best known)"
+    )
+    group.add_argument(
+        "--titles", metavar="FILE", help="table with columns item and title, to show titles instead of ids"
+    )
+    add_feature(group)
+    group = parser.add_argument_group("List")
+    group.add_argument("--top", type=int, default=SHOWN, metavar="N", help=f"items to show (default: {SHOWN})")
+    group.add_argument(
         "--interval", type=float, default=INTERVAL, metavar="X",
-        help=f"tell between which places an item is with this probability ({INTERVAL})",
+        help=f"probability of the ranges of places (default: {INTERVAL})",
     )  # fmt: skip
-    parser.add_argument(
-        "--aim", choices=AIMS, default=AIMS[0], help=f"what to learn: the whole taste, or the best ({AIMS[0]})"
+    add_output(parser, _add_out, add_force, json="read and write lines of JSON: see below")
+    group = parser.add_argument_group("Advanced")
+    group.add_argument(
+        "--explore", type=float, default=0.0, metavar="SHARE", help="share of questions drawn at random (default: 0)"
     )
+    group.add_argument("--seed", type=int, default=0, metavar="S", help="another seed, other questions (default: 0)")
+    add_csv(group)
+    parser.add_argument_group("Advanced (programs)", wrapped(FOR_PROGRAMS))
+
+
+def _add_out(parser: Any) -> None:
     parser.add_argument(
-        "--explore", type=float, default=0.0, metavar="SHARE", help="share of the questions to draw at random (0)"
+        "--out", metavar="FILE", help="write the answers to a .csv or .parquet file: winner, loser, tie"
     )
-    parser.add_argument(
-        "--candidates", nargs="+", metavar="ITEM", help="ask about these only (the 400 that most people met)"
-    )
-    parser.add_argument(
-        "--familiar", action="store_true", help="rather about what many people met, for who knows little of the rest"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="another seed, other questions (0)")
-    add_feature(parser)
-    parser.add_argument("--titles", metavar="FILE", help="table of item and title: what to call the items (their ids)")
-    add_csv(parser)
-    parser.add_argument("--out", metavar="FILE", help="write the answers, as winner, loser, tie, to a .csv or .parquet")
-    add_force(parser)
-    parser.add_argument_group("for programs", FOR_PROGRAMS)
 
 
 def ask(options: argparse.Namespace) -> Answer:

@@ -17,17 +17,21 @@ from .roles import candidates, the_column
 
 def add_answers(parser: Any) -> None:
     """The options that describe a newcomer."""
-    group = parser.add_argument_group("a newcomer, instead of a user", "from a few answers, without fitting again")
-    group.add_argument("--answers", metavar="FILE", help="table of winner and loser: one person's answers")
+    group = parser.add_argument_group("Somebody new, instead of USER")
+    group.add_argument("--answers", metavar="FILE", help="table of one person's answers: winner, loser")
     group.add_argument(
         "--prefers", nargs=2, action="append", metavar=("WINNER", "LOSER"), help="one answer; may be repeated"
     )
     add_feature(group)
+
+
+def add_reading(parser: Any) -> None:
+    """The options for experts that say how the answers were collected, and how tables are read."""
+    group = parser.add_argument_group("Advanced")
     group.add_argument(
-        "--asked",
-        action="store_true",
-        help="the items were put before them, as 'rather ask' does; not their own choice",
-    )
+        "--asked", action="store_true",
+        help="the new person was shown the items, as 'rather ask' does, and did not choose them",
+    )  # fmt: skip
     add_csv(group)
 
 
@@ -35,14 +39,16 @@ def add_feature(parser: Any) -> None:
     """The option that says what is known of a newcomer."""
     parser.add_argument(
         "--feature", action="append", default=[], metavar="NAME=VALUE",
-        help="what is known of them, by a column of --user-features; may be repeated, and needs no answers",
+        help="a feature of the person, such as age=30; may be repeated",
     )  # fmt: skip
 
 
 def add_items(parser: Any) -> None:
     """The options that narrow the items."""
     parser.add_argument("--items", nargs="+", metavar="ID", help="only these items")
-    parser.add_argument("--items-file", metavar="FILE", help="or those in a table's column 'item', or in its only one")
+    parser.add_argument(
+        "--items-file", metavar="FILE", help="only the items in this table's column 'item', or its only column"
+    )
 
 
 def opened(path: str) -> tuple[Any, dict[str, str]]:

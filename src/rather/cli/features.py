@@ -16,6 +16,7 @@ from ..data.frames import names_in
 from ..data.ids import Ids, as_ids
 from ..errors import InputError
 from .answer import Document
+from .commands import wrapped
 from .ids import MISSING, as_text, check_complete, is_text
 from .inputs import read_table, shown
 from .roles import candidates, plain, the_column
@@ -28,12 +29,14 @@ NUMBER = re.compile(r"[+-]?((?!0[0-9])[0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[
 def add_features(parser: Any) -> None:
     """The options that name tables of features."""
     group = parser.add_argument_group(
-        "features",
-        "what is known of items and people: tables of one row each, by id; their other columns are numbers, categories "
-        "or several categories with | between (AltSVM and Convex)",
+        "Features",
+        wrapped(
+            "Tables with one row per item or user: its id, and columns of numbers, categories or several categories "
+            "with | between them. AltSVM and Convex learn from them."
+        ),
     )
-    for role, whom in (("item", "films.csv: item, year, genres"), ("user", "people.csv: user, age, country")):
-        group.add_argument(f"--{role}-features", metavar="FILE", help=f"of {role}s, such as {whom}")
+    for role, columns in (("item", "item, year, genres"), ("user", "user, age, country")):
+        group.add_argument(f"--{role}-features", metavar="FILE", help=f"columns such as {columns}")
 
 
 def files_of(options: argparse.Namespace) -> tuple[str | None, ...]:
@@ -112,7 +115,7 @@ def learned(model: Any, compared: Mapping[str, int]) -> Document:
     """By "item" and "user": the blocks of their features, what is said of them, how many are only described."""
     made: Document = {}
     for role in ROLES:
-        one = getattr(model, f"_{role}s_learned", None)
+        one = model.fitted.features.get(role)
         if one is not None:
             known = len(model.items_ if role == "item" else model.users_)
             said = {"said": list(one.encoder.said), "only_described": known - compared[role]}

@@ -43,6 +43,14 @@ def strange(model: Any, what: str, value: Any, advice: str) -> InputError:
     return InputError(f"{what} {quoted(value)} was not in the training data{such}; {advice}")
 
 
+def known_user(model: Any, text: str, advice: str) -> Any:
+    """The user of that id, as typed, whom the model must know."""
+    user = typed(model, "user", text)
+    if not known_users(model, [user]).all():
+        raise strange(model, "user", user, advice)
+    return user
+
+
 def known_users(model: Any, users: Any) -> Any:
     """A mask of the users that a model knows."""
     return model.fitted.users.codes(as_ids(users, "the list of users")) >= 0

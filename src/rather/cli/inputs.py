@@ -15,6 +15,7 @@ from ..data.frames import names_in
 from ..data.table_files import read_file
 from ..errors import FileError, InputError
 from .answer import Document
+from .commands import wrapped
 from .ids import check_complete, of_one_kind
 from .roles import candidates, option_of, the_column
 
@@ -67,30 +68,35 @@ class Source(NamedTuple):
 
 
 def add_file(parser: Any, required: bool = True) -> None:
-    """The options of a command that reads a file of any format."""
-    file = "table: .csv, .tsv, .txt (also .gz), .parquet; - is CSV piped in"
+    """The argument that names a file of any format."""
+    file = "table: .csv, .tsv, .txt (also .gz) or .parquet; - reads CSV text from standard input"
     parser.add_argument("file", metavar="FILE", help=file).required = required
-    parser.add_argument("--format", choices=FORMATS, help="what FILE holds (guessed from its columns)")
-    add_csv(parser)
+
+
+def add_format(parser: Any) -> None:
+    """The options that say how such a file is read, all for experts."""
+    group = parser.add_argument_group("Advanced (reading FILE)")
+    group.add_argument("--format", choices=FORMATS, help="content of FILE (default: guessed from its columns)")
+    add_csv(group)
     group = parser.add_argument_group(
-        "columns of FILE",
-        "where a column is named neither like its role nor by a common spelling of it (userId, stars)",
+        "Advanced (if your columns have other names)",
+        wrapped("A column is found by its role or a common spelling of it, such as userId or stars. Name any other."),
     )
     for role in COLUMNS:
         formats = ", ".join(name for name, kind in FORMATS.items() if role in kind.columns + kind.optional)
-        group.add_argument(option_of(role), dest=f"{role}_column", metavar="NAME", help=formats)
+        group.add_argument(option_of(role), dest=f"{role}_column", metavar="NAME", help=f"in {formats}")
     group.add_argument(
         "--covariate", action="append", default=[], metavar="NAME[=A,B]",
-        help="votes, arena: a column of numbers that may sway people, winner's less loser's (left's less right's), or "
-        "the two columns to subtract; may be repeated",
+        help="in votes, arena: another influence on the judge, such as length; a column with the winner's number less "
+        "the loser's (left less right), or the two columns A and B to subtract; may be repeated",
     )  # fmt: skip
-    group.add_argument("--no-user", action="store_true", help="votes that name nobody: all are one user's, 'everyone'")
+    group.add_argument("--no-user", action="store_true", help="the votes name nobody; all belong to 'everyone'")
 
 
 def add_csv(parser: Any) -> None:
     """The options that say how CSV text is written."""
-    parser.add_argument("--delimiter", metavar="C", help="between fields of CSV, or tab (whichever of , ; tab occurs)")
-    parser.add_argument("--encoding", metavar="NAME", help="of CSV, such as latin-1 (utf-8)")
+    parser.add_argument("--delimiter", metavar="C", help="separator of CSV fields, or tab (default: the one found)")
+    parser.add_argument("--encoding", metavar="NAME", help="encoding of CSV, such as latin-1 (default: utf-8)")
 
 
 def shown(file: str) -> str:

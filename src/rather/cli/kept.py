@@ -15,9 +15,12 @@ NEEDS = "this needs what 'rather serve' does; run: pip install 'rather[serve]'"
 
 def add_votes(parser: Any) -> None:
     """The options that name a database instead of a file."""
-    group = parser.add_argument_group("votes that 'rather serve' keeps, instead of FILE")
-    group.add_argument("--votes", metavar="DATABASE", help="votes.sqlite in its folder, or postgresql://USER@HOST/NAME")
-    group.add_argument("--marked", action="store_true", help="also those that look like a script's (left out)")
+    parser.add_argument(
+        "--votes", metavar="DATABASE",
+        help="instead of FILE: votes that 'rather serve' keeps, such as FOLDER/votes.sqlite or "
+        "postgresql://USER@HOST/NAME",
+    )  # fmt: skip
+    parser.add_argument("--marked", action="store_true", help="with --votes: also votes that look like a script's")
 
 
 def kept_file(options: argparse.Namespace) -> str | None:

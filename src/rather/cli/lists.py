@@ -13,7 +13,7 @@ from ..errors import InputError, number
 from .answer import Document, choices, facts, percent, table
 from .asked import is_newcomer, items, known_of, newcomer, opened
 from .features import ROLES, blocks, check_learns, sentence
-from .ids import known_users, strange, typed
+from .ids import known_user, typed
 from .outputs import check_different, check_table
 from .strangers import counted, find
 
@@ -38,14 +38,6 @@ def _columns(ranked: Any) -> dict[str, Any]:
 def _records(columns: dict[str, Any]) -> list[Document]:
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
-def _user(model: Any, text: str, advice: str) -> Any:
-    """A user that the model must know."""
-    user = typed(model, "user", text)
-    if not known_users(model, [user]).all():
-        raise strange(model, "user", user, advice)
-    return user
 
 
 def _users(model: Any, options: argparse.Namespace) -> list[Any]:
@@ -79,7 +71,7 @@ def rank(options: argparse.Namespace) -> Answer:
         person = newcomer(model, options)
         who["answers"], ranked = len(person.answers), person.rank(among, **how)
     else:
-        who["user"] = _user(model, options.user, RANK_ADVICE)
+        who["user"] = known_user(model, options.user, RANK_ADVICE)
         ranked = model.rank(who["user"], among, **how)
     about = {"model": options.model, **who, **choices(ranked)}
     return about | {"ranking": _records(_columns(ranked))[: options.top]}, _show_rank
@@ -188,7 +180,7 @@ def probability(options: argparse.Namespace) -> Answer:
         who = {"user": None, "answers": len(person.answers), "features": known_of(options)}
         told = person.probability(left, right, **_carried(options))
     else:
-        user = _user(model, options.ids[0], NEWCOMER)
+        user = known_user(model, options.ids[0], NEWCOMER)
         who = {"user": user, "answers": None, "features": None}
         told = model.probability(user, left, right, **_carried(options))[0]
     chances = [float(str(chance)) for chance in np.atleast_1d(told)]
@@ -245,7 +237,7 @@ def differences(options: argparse.Namespace) -> Answer:
         who["answers"], found = len(person.answers), person.difference(items=among, interval=interval)
     else:
         given = {"user": options.user, "other": options.other}
-        people = {role: _user(model, text, NEWCOMER) for role, text in given.items() if text is not None}
+        people = {role: known_user(model, text, NEWCOMER) for role, text in given.items() if text is not None}
         who, found = who | people, model.difference(**people, items=among, interval=interval)
     rows = _records(found.columns)
     told = sum(row["low"] > 0 or row["high"] < 0 for row in rows)
@@ -298,7 +290,7 @@ def tastes(options: argparse.Namespace) -> Answer:
     check_learns(model)
     model._learned_of_items()
     _check_sure(model, options.model)
-    user = None if options.user is None else _user(model, options.user, "leave USER out for the tastes of all")
+    user = None if options.user is None else known_user(model, options.user, "leave USER out for the tastes of all")
     columns = model.tastes(user).columns
     order = np.argsort(-np.abs(columns[options.by]), kind="stable")[: options.top]
     features = {role: found for role in ROLES if (found := blocks(model, role))}

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import InputError
 from .answer import in_json, in_words, write
+from .commands import mistyped
 from .grammar import grammar
 from .remedies import in_shell
 from .reproduce import paper
@@ -22,6 +23,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         # rather paper NAME --help is for the script to answer.
         given = ["paper", given[1], "--", *given[2:]] if _for_script(given) else given
+        if said := mistyped(given):
+            return _complain(said, 2)
         options, rest = parser.parse_known_args(given or ["--help"])
         options.rest = rest
         if rest and options.run is not paper:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -17,8 +17,17 @@ from .answer import Document
 OURS = "rather-model-"  # how the format of our model files begins, whatever the version
 
 
+def add_output(parser: Any, *more: Callable[[Any], None], json: str = "print one JSON document only") -> None:
+    """The options that say what is written: a command's own, then those of every command."""
+    group = parser.add_argument_group("Output")
+    for add in more:
+        add(group)
+    group.add_argument("--json", action="store_true", help=json)
+    group.add_argument("-h", "--help", action="help", help="print this help")
+
+
 def add_force(parser: Any) -> None:
-    parser.add_argument("--force", action="store_true", help="overwrite a file that is there already")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
 def check_table(path: str, force: bool) -> None:
@@ -59,7 +68,7 @@ def check_different(what: str, paths: Iterable[str | None]) -> None:
 def add_slim(parser: Any) -> None:
     parser.add_argument(
         "--slim", action="store_true",
-        help="leave everybody's answers out of the file: it has no intervals of users and cannot be updated by itself",
+        help="leave the votes out of the file: smaller, but no intervals of users and no updates",
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from ..models.parameters import Parameter, declared
 from .remedies import option as flag
 
 USUAL = "AltSVM"
+COMMON = {"rank", "reg", "n_threads", "seed"}  # that many people set
 OWN = {"verbose", "callback", "on_interrupt", "warm_start"}  # that the command sets itself, or that need Python
 
 
@@ -46,11 +47,12 @@ def options() -> dict[str, Option]:
     return found
 
 
-def add_parameters(parser: argparse.ArgumentParser) -> None:
-    usual = parser.add_argument_group(f"parameters of {USUAL}", "a parameter that the --model does not have is refused")
-    others = parser.add_argument_group("parameters of other models", "defaults are those of the model named first")
+def add_parameters(parser: argparse.ArgumentParser, common: argparse._ArgumentGroup) -> None:
+    """Add the options: a few to the group ``common``, and the others to groups of their own."""
+    usual = parser.add_argument_group(f"Advanced ({USUAL})", "A model refuses parameters that it does not have.")
+    others = parser.add_argument_group("Advanced (other models)", "Defaults are those of the model named first.")
     for name, option in options().items():
-        group, domain = usual if option.usual else others, option.parameter.domain
+        group, domain = common if name in COMMON else usual if option.usual else others, option.parameter.domain
         how: dict[str, Any] = {"type": _reader(domain), "metavar": _metavar(domain)}
         if domain.flag:
             switch = {"action": "store_const", "const": not option.default}

@@ -13,6 +13,7 @@ from ..estimators import load
 from .answer import Document, facts, in_json, in_words, write
 from .inputs import add_csv, read_table
 from .kept import NEEDS
+from .outputs import add_output
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,40 +27,48 @@ OF_MODEL, OF_ITEMS = 10.0, 1.0  # minutes between fits
 
 def add_serving(parser: Any) -> None:
     """The options of the command."""
-    parser.add_argument(
+    page = parser.add_argument_group("Page")
+    page.add_argument(
         "what", nargs="?", metavar="MODEL|ITEMS",
-        help="what 'rather fit' saved; or a table of item, title, description, picture (a file beside it), to collect "
-        "votes from nothing (the demonstration's film club)",
+        help="a model, or a table with columns item, title, description, picture (default: the demonstration's film "
+        "club)",
     )  # fmt: skip
-    parser.add_argument("--items", metavar="FILE", help="with MODEL: such a table of the items to show (all, by id)")
-    add_csv(parser)
-    parser.add_argument("--title", metavar="TEXT", help="what is ranked here (the name of the file)")
-    keep = parser.add_argument_group("what is kept")
-    keep.add_argument("--state", metavar="FOLDER", help="votes, models, the admin token (beside the file, FILE.served)")
-    keep.add_argument("--votes", metavar="DATABASE", help="elsewhere: a file, or postgresql://USER@HOST/NAME")
+    page.add_argument("--items", metavar="FILE", help="with MODEL: table of the items to show (default: all, by id)")
+    page.add_argument("--title", metavar="TEXT", help="what is ranked here (default: the name of the file)")
+    keep = parser.add_argument_group("Votes")
+    keep.add_argument(
+        "--state", metavar="FOLDER", help="folder of votes, models and the admin token (default: FILE.served)"
+    )
+    keep.add_argument(
+        "--votes", metavar="DATABASE", help="keep the votes elsewhere: a file, or postgresql://USER@HOST/NAME"
+    )
     keep.add_argument(
         "--refit", nargs="?", type=float, const=True, metavar="MINUTES",
-        help=f"fit again when there are new votes, at most once in so many minutes: MODEL, fitted to votes, not --slim "
-        f"({OF_MODEL:g}); ITEMS always are ({OF_ITEMS:g})",
+        help="fit again in the background, at most once in so many minutes; with MODEL only if given, and not for "
+        f"--slim models (default: {OF_MODEL:g} with MODEL, {OF_ITEMS:g} with ITEMS)",
     )  # fmt: skip
-    reach = parser.add_argument_group("who can reach it")
-    reach.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="to listen at (127.0.0.1)")
-    reach.add_argument("--port", type=int, default=8000, metavar="N", help="(8000); 0: any that is free")
-    reach.add_argument(
+    reach = parser.add_argument_group("Address")
+    reach.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="listen here (default: 127.0.0.1)")
+    reach.add_argument("--port", type=int, default=8000, metavar="N", help="0: any free port (default: 8000)")
+    add_output(parser)
+    group = parser.add_argument_group("Advanced")
+    group.add_argument("--https", action="store_true", help="browsers use https, through a proxy")
+    group.add_argument(
         "--allow-host", action="append", default=[], metavar="NAME",
-        help="a name that browsers call it by, beside localhost and ADDRESS; may be repeated",
+        help="another name that browsers use, beside localhost and ADDRESS; may be repeated",
     )  # fmt: skip
-    reach.add_argument(
+    group.add_argument(
         "--proxy", action="append", default=[], metavar="ADDRESS",
-        help="of a reverse proxy, whose word on who asks is believed; may be repeated",
+        help="address of a trusted reverse proxy, which names the visitors; may be repeated",
     )  # fmt: skip
-    reach.add_argument("--https", action="store_true", help="browsers reach it by https, through a proxy")
-    reach.add_argument(
-        "--visitor-rate", type=float, default=5.0, metavar="X", help="turns a second of one visitor (5; bursts of 50)"
+    group.add_argument(
+        "--visitor-rate", type=float, default=5.0, metavar="X",
+        help="turns a second for one visitor (default: 5; bursts of 50)",
+    )  # fmt: skip
+    group.add_argument(
+        "--address-rate", type=float, default=50.0, metavar="X", help="requests a second for one address (default: 50)"
     )
-    reach.add_argument(
-        "--address-rate", type=float, default=50.0, metavar="X", help="requests a second of one address (50)"
-    )
+    add_csv(group)
 
 
 def serve(options: argparse.Namespace) -> Answer:

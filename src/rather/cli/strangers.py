@@ -43,7 +43,7 @@ def add_unknown(parser: Any, everyone: str) -> None:
         "--unknown",
         choices=CHOICES,
         default="error",
-        help=f"users that the model does not know: an error, {everyone}, or left out and counted (error)",
+        help=f"people that the model does not know: stop, {everyone}, or leave them out (default: error)",
     )
 
 

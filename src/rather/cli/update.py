@@ -98,7 +98,7 @@ def _saved(model: Any, told: bool, out: str, slim: bool, seconds: dict[str, floa
 
 
 def _check_old(model: Any) -> None:
-    if getattr(model, "_items_learned", None) is not None or getattr(model, "_users_learned", None) is not None:
+    if model.fitted.features:
         raise InputError(
             "the model was fitted with features, which --old has not; fit it without --slim, and leave --old out"
         )
