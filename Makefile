@@ -69,7 +69,7 @@ nightly-baseline nightly-avx2 nightly-avx512: nightly-%: $(VENV)/installed-dev
 	$(PART) $* bash scripts/simd $(VENV) $* $(PARALLEL)
 
 docs: $(VENV)/installed-docs ## Set up, then build the site into docs/_build/html; a warning is an error
-	$(BIN)/python -m sphinx -W -n --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -E -W -n --keep-going -b html docs docs/_build/html
 
 docs-serve: docs ## Build the site and show it: http://127.0.0.1:8001/
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory docs/_build/html 8001

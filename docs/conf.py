@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
@@ -24,6 +25,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "numpydoc",
+    "sphinx_gallery.gen_gallery",
     "sphinx_design",
     "sphinx_copybutton",
     "notfound.extension",
@@ -63,16 +65,23 @@ html_theme_options = {
     "footer_end": [],
 }
 
-if (HERE.parent / "examples").exists():
-    extensions.append("sphinx_gallery.gen_gallery")
-    sphinx_gallery_conf = {
-        "examples_dirs": "../examples",
-        "gallery_dirs": "examples",
-        "backreferences_dir": "api/backreferences",
-        "doc_module": ("rather",),
-        "abort_on_example_error": True,
-        "download_all_examples": False,
-        "show_signature": False,
-        "image_srcset": ["2x"],
-        "within_subsection_order": "FileNameSortKey",
-    }
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "examples",
+    "backreferences_dir": "api/backreferences",
+    "doc_module": ("rather",),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "image_srcset": ["2x"],
+    "within_subsection_order": "FileNameSortKey",
+}
+
+
+def without_last_blank(app: Any, name: str, source: list[str]) -> None:
+    """Take away the blank line that ends a block of code for doctest's sake."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
+def setup(app: Any) -> None:
+    app.connect("source-read", without_last_blank)

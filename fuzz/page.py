@@ -10,6 +10,8 @@ from .isolated import Outcome
 PAGE = Path(__file__).parents[1] / "docs" / "project" / "fuzz.md"
 HEAD = """# Fuzzing
 
+You want to know how robust rather is against bad input. You get what a long run tried, and what became of it.
+
 `make fuzz` tries to break rather for a few minutes; `python -m fuzz --scale 1 --write` is a long run, of a quarter of
 an hour, and writes this page. The counts are of the run that the table says. A case is made from the seed and its
 number: `python -m fuzz NAME=1 --seed SEED --first CASE` makes it again. A process that crashes or hangs is a failure of

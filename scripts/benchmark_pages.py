@@ -149,7 +149,10 @@ TABLES: dict[str, Listing | Crossed] = {
     "sure-log-loss": Crossed("sure-scores", "sure.py scores", "set", "who", "log loss", decimals(3), KNOWN),
     "asking": Crossed(
         "asking-saved", "asking.py saved", "questions", "policy", "accuracy", decimals(3),
-        {"random": "random", "information": "information", "top": "for the top", "a list made beforehand": "questionnaire"},
+        {
+            "random": "random", "information": "information", "top": "for the top",
+            "a list made beforehand": "questionnaire",
+        },
         lambda row: row["setting"] == "rated" and row["exposure"] == "True",
     ),
     "ties": Listing(
