@@ -90,6 +90,17 @@ def test_an_ordinary_init():
     assert (model.n_threads, model.seed) == (None, 0) and repr(model) == "Wins(prior=3.0)"
 
 
+def test_no_init():
+    """A class without an ``__init__`` has no parameters."""
+
+    class Even(rather.FactorEstimator):
+        def scorer(self, data):
+            return rather.Factors.of_items(np.zeros(data.n_items), data.n_users)
+
+    fitted = Even().fit(rather.simulate(5, 4, per_user=3).comparisons)
+    assert repr(Even()) == "Even()" and fitted.get_params() == {} and fitted.score("user 0", "item 1") == [0]
+
+
 def test_domains():
     """A domain says in words and in types what it accepts."""
     rank = Domain(int, at_least=1, at_most=9, words=("auto",), none=True)

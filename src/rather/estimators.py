@@ -45,17 +45,17 @@ def fit(
 ) -> AltSVM | ClickRanker | Global:
     """Fit the estimator that suits the data.
 
-    The kind of data alone decides: :class:`ClickRanker` for clicks, :class:`Global` where nobody is named, and
-    :class:`AltSVM` otherwise. Clicks with features go to :class:`AltSVM`, which learns from features. To choose
-    yourself, or to set other parameters, call a class: ``rather.AltSVM(rank=8).fit(comparisons)``.
+    The kind of data alone decides: :class:`ClickRanker` for clicks, :class:`Global` for comparisons without named
+    users, and :class:`AltSVM` otherwise. Clicks with features go to :class:`AltSVM`, which learns from features. Call
+    a class to choose yourself or to set other parameters: ``rather.AltSVM(rank=8).fit(comparisons)``.
 
     Parameters
     ----------
     comparisons : Comparisons
-        What users prefer to what.
+        The preferences to learn from.
     item_features, user_features : pandas, polars or pyarrow table, rather.Table, or dict of columns, optional
         One row per item or user with its id; all other columns are features. Default: no features. See
-        :meth:`Comparisons.with_features`. Features need users who are named.
+        :meth:`Comparisons.with_features`. Features need named users.
     n_threads : int, optional
         Number of threads. Default: as many as the process may use.
     seed : int, default 0
@@ -71,7 +71,7 @@ def fit(
     Raises
     ------
     InputError
-        If the data or the parameters are invalid, or if features come with comparisons that name nobody.
+        If the data or the parameters are invalid, or if there are features but no named users.
 
     See Also
     --------
@@ -108,7 +108,7 @@ def default_estimator(
     Parameters
     ----------
     comparisons : Comparisons
-        What users prefer to what.
+        The preferences to learn from.
     item_features, user_features : table, optional
         Tables that :func:`fit` would be given; only their presence matters here.
     n_threads : int, optional
@@ -126,7 +126,7 @@ def default_estimator(
     Raises
     ------
     InputError
-        If ``comparisons`` are of another type, or if features come with comparisons that name nobody.
+        If ``comparisons`` are of another type, or if there are features but no named users.
 
     See Also
     --------

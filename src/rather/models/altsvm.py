@@ -63,20 +63,20 @@ EXPOSED_TOL, AUTO_TOL = 5e-4, 0.01
 
 AUTO_RANK = Parameter(
     Domain(int, at_least=1, at_most=MOST_RANK, words=("auto",), none=True),
-    "Number of taste dimensions, the length of the vectors; never more than users or items. None: 64, or 100 for "
-    'clicks; for votes, held-out answers may choose less. "auto": grow until a certificate proves that more would not '
-    "help. The value used is ``rank_``.",
+    "Number of taste dimensions, the length of the vectors. It never exceeds the number of users or of items. None: "
+    '64, or 100 for clicks; for votes, held-out answers may choose fewer. "auto": grow until a certificate proves that '
+    "more would not help. The value used is ``rank_``.",
     "method",
 )
 TRUST = Parameter(
     FLAG,
-    "Whether to down-weight users whose answers look random. ``trust_`` is each user's probability of answering "
-    "deliberately, from a first fit that trusts all users equally. For votes only; a fit takes twice as long.",
+    "Whether to down-weight users whose answers look random. A first fit trusts all users equally and finds "
+    "``trust_``, each user's probability of answering deliberately. For votes only; a fit takes twice as long.",
 )
 WARM_START = Parameter(
     FLAG,
-    "Whether to start from the factors of the last fit, whose users, items and rank must be the same. A checkpoint "
-    "has precedence.",
+    "Whether to start from the factors of the last fit. Users, items and rank must be the same. A checkpoint takes "
+    "precedence.",
     "run",
 )
 
@@ -118,49 +118,51 @@ class AltSVM(LowRank):
     Parameters
     ----------
     rank : int, "auto" or None, default None
-        Number of taste dimensions, the length of the vectors; never more than users or items. None: 64, or 100 for
-        clicks; for votes, held-out answers may choose less. "auto": grow until a certificate proves that more would not
-        help. The value used is ``rank_``.
+        Number of taste dimensions, the length of the vectors. It never exceeds the number of users or of items. None:
+        64, or 100 for clicks; for votes, held-out answers may choose fewer. "auto": grow until a certificate proves
+        that more would not help. The value used is ``rank_``.
     reg : float, "cv" or None, default None
-        Ridge of all user and item vectors; a larger one shrinks personal lists towards the shared one. "cv": a factor
-        of the data's scale, chosen on held-out answers; for votes together with the ridge of the biases (if ``bias`` is
-        True) and the rank (if it is None). None: "cv" for votes and for up to 30,000 ratings that imply up to a million
-        comparisons; else the fixed factor 1.7, or about 1.3 for clicks. The choice takes as long as up to ten fits, and
-        half a fit from a million votes on. The value used is ``reg_``.
+        Ridge of all user and item vectors. A larger ridge shrinks personal lists towards the shared one. "cv": a factor
+        times the data's scale, chosen on held-out answers. For votes these also choose the ridge of the biases (if
+        ``bias`` is True) and the rank (if it is None). None: "cv" for votes and for up to 30,000 ratings with at most a
+        million implied comparisons; else the fixed factor 1.7, or about 1.3 for clicks. The choice takes up to ten
+        times as long as a fit, but only half as long as one for a million votes or more. The value used is ``reg_``.
     loss : {"squared_hinge", "hinge", "logistic"}, default "squared_hinge"
         Penalty of a comparison whose winner leads by the margin x. It is max(0, 1-x)^2 for "squared_hinge", max(0, 1-x)
         for "hinge" and log(1+e^-x) for "logistic". Choose "logistic" for scores in log-odds.
     bias : bool or float, default True
         Whether items have a bias, the global ranking from which personal lists deviate. A number is the ridge of the
-        biases. True: a factor of the data's scale, 2 or, for votes, 1 or what is chosen with ``reg``. Turn it off to
-        compare with models that have no bias.
+        biases. True: a factor times the data's scale. The factor is 2; for votes it is chosen with ``reg``, or is 1.
+        False: no bias, to compare with models that have none.
     item_power : float, default 0.5
-        Growth of an item's ridge with the number n of users who compared it, as n to this power. 0: all items have the
-        same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about equally.
+        Exponent of an item's ridge, which grows as n^item_power with the number n of users who compared the item. 0:
+        all items have the same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about
+        equally.
     user_power : float, default 0.0
-        Growth of a user's ridge with the number of items that the user compared, as for ``item_power``.
+        Exponent of a user's ridge, which grows as n^user_power with the number n of items that the user compared.
     balance : float or None, default None
-        Exponent of the weight N^-balance of each comparison of a user who has N of them. 0: all comparisons count
-        equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and clicks, because n
-        ratings imply about n^2 / 2 pairs, but not as many independent answers.
+        Exponent of the weights: each comparison of a user with N comparisons has the weight N^-balance. 0: all
+        comparisons count equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and
+        clicks. A user's n ratings imply about n^2 / 2 pairs, but not as many independent answers.
     exposure : bool or None, default None
         Whether to learn also from which items users compared. The prior means of the vectors are then linear in the
-        leading singular vectors of the seen items. It helps where users choose what they rate, and hurts where items
-        are assigned. None: where the singular values show that users choose.
+        leading singular vectors of the matrix of users and the items they compared. This helps if users choose what
+        they rate, and hurts if items are assigned to them. None: only if the singular values show that users choose.
     ties : {"model", "half"}, default "model"
         Treatment of ties. "model": a third outcome, by the model of Rao and Kupper, with each user's own reluctance to
-        decide; :meth:`probability` then has three columns. "half": half a vote each way. Scores take ties as half votes
-        in both cases.
+        decide; :meth:`probability` then has three columns. "half": half a vote each way. Scores treat a tie as half a
+        vote each way in both cases.
     trust : bool, default False
-        Whether to down-weight users whose answers look random. ``trust_`` is each user's probability of answering
-        deliberately, from a first fit that trusts all users equally. For votes only; a fit takes twice as long.
+        Whether to down-weight users whose answers look random. A first fit trusts all users equally and finds
+        ``trust_``, each user's probability of answering deliberately. For votes only; a fit takes twice as long.
     max_iter : int, default 30
         Largest number of rounds. A round solves for all items, then for all users. A fit that stops here has
         ``converged_`` False; give more rounds if the objective in ``history_`` still falls.
     tol : float or None, default None
-        Gap at which the fit stops: the gain that a round can still expect (its Newton decrements), relative to the
-        objective. None: 3e-4, 0.02 for clicks, 5e-4 with ``exposure``. With rank="auto" it is the certified distance
-        from the optimum over all ranks (None: 0.01). Make it smaller to compare objectives, not to predict better.
+        Gap at which the fit stops: the gain expected of another round (its Newton decrements), relative to the
+        objective. None: 3e-4, 0.02 for clicks, 5e-4 with ``exposure``. With rank="auto" the gap is the certified
+        distance from the optimum over all ranks, and None means 0.01. A smaller value makes objectives more exact, but
+        predictions no better.
     n_threads : int or None, default None
         Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and
         ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
@@ -169,17 +171,17 @@ class AltSVM(LowRank):
     verbose : bool, default False
         Whether to show a progress bar.
     callback : function of (model, record) or None, default None
-        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
-        estimator with a lambda here cannot be pickled before it is fitted.
+        Function called after every round with the model and the new entry of ``history_``. The fit stops if it returns
+        True. An estimator with a lambda here cannot be pickled before it is fitted.
     on_interrupt : {"keep", "raise"}, default "keep"
         Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
         them, and raise KeyboardInterrupt.
     checkpoint : path or None, default None
-        File that is rewritten after every round. A fit of the same data and parameters that finds it continues from it,
-        so a killed fit loses at most one round, or the search for ``reg``.
+        File that is rewritten after every round. If it exists, a fit of the same data and parameters continues from it.
+        A killed fit loses at most one round, or the search for ``reg``.
     warm_start : bool, default False
-        Whether to start from the factors of the last fit, whose users, items and rank must be the same. A checkpoint
-        has precedence.
+        Whether to start from the factors of the last fit. Users, items and rank must be the same. A checkpoint takes
+        precedence.
 
     Attributes
     ----------
@@ -200,16 +202,16 @@ class AltSVM(LowRank):
     exposure_ : bool
         Whether the fit learned from which items users compared.
     trust_ : array of shape (n_users,) or None
-        Weight of each user, if ``trust`` asked for it.
+        Weight of each user; None without ``trust``.
     slope_ : float or None
-        Slope of the probabilities.
+        Slope of the probabilities; None until it is estimated.
     history_ : list of dict
         One record for each round: round, seconds, objective, gap. With ``rank="auto"`` also lower_bound and rank.
     cv_results_ : list of dict
         One record for each setting tried on held-out answers: rank, factor, bias, log_loss, accuracy, value. Empty if
         nothing was chosen.
     converged_, interrupted_ : bool
-        Whether the last gap was within ``tol``; whether Ctrl-C ended the fit.
+        Whether the last gap was at most ``tol``, and whether Ctrl-C ended the fit.
 
     See Also
     --------
@@ -227,9 +229,10 @@ class AltSVM(LowRank):
         \sum_t w_t L(s_{ij} - s_{ik}) + \tfrac12 \sum_i p_i \|u_i\|^2
         + \tfrac12 \sum_j \left(q_j \|v_j\|^2 + \beta_j b_j^2\right), \quad s_{ij} = u_i \cdot v_j + b_j,
 
-    where the sum is over all comparisons t of weight w, in which user i prefers item j to item k. It alternates between
-    items and users, and each half is a support vector machine. The ridges are reg times powers of the numbers of items
-    that users compared and of users that compared items: see docs/mathematics.md.
+    where the sum is over all comparisons: in comparison t, of weight w_t, user i prefers item j to item k. The fit
+    alternates between items and users. While the vectors of one side are fixed, the problem of the other side is a
+    support vector machine. The ridge p_i is reg times a power of the number of items that user i compared. The ridge
+    q_j is reg times a power of the number of users who compared item j. See docs/mathematics.md.
 
     References
     ----------
@@ -317,8 +320,8 @@ class AltSVM(LowRank):
         Parameters
         ----------
         comparisons : Comparisons
-            Newer comparisons of the same kind. They may have new users and items. Read a few new ratings or clicks with
-            ``allow_empty=True``.
+            Newer comparisons of the same kind. They may have new users and items. A few new ratings or clicks may imply
+            no comparison; read them with ``allow_empty=True``.
         old : Comparisons, optional
             The comparisons of the fit, for a model loaded from a file without them.
         item_features : pandas, polars or pyarrow table, Table, or dict of columns, optional

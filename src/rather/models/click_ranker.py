@@ -228,6 +228,35 @@ class ClickRanker(ClickModel):
         self.params = params
 
     def scorer(self, data: Comparisons) -> ClickScores:
+        """Learn both parts of the scores from clicks; :meth:`fit` calls this.
+
+        Parameters
+        ----------
+        data : Comparisons
+            The clicks to learn from.
+
+        Returns
+        -------
+        ClickScores
+            The sum of the item-item part and the low-rank part.
+
+        Raises
+        ------
+        InputError
+            If the comparisons are not clicks.
+
+        See Also
+        --------
+        Scorer : Score pairs of users and items.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> clicks = {"user": ["ann", "ann", "bob", "bob"], "item": ["tea", "milk", "cola", "beer"]}
+        >>> scores = rather.ClickRanker(rank=2).scorer(rather.Comparisons.from_clicks(clicks))
+        >>> scores.block(np.array([0], np.int32), np.arange(4, dtype=np.int32), n_threads=1).shape
+        (1, 4)
+        """
         require_clicks(data, "ClickRanker")
         own = {"n_threads": self.n_threads, "seed": self.seed, "verbose": self.verbose, "on_interrupt": "raise"}
         low_rank = AltSVM(rank=self._rank, **own).fit(data)

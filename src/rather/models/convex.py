@@ -122,25 +122,26 @@ class Convex(LowRank):
         for "hinge" and log(1+e^-x) for "logistic". Choose "logistic" for scores in log-odds.
     bias : bool or float, default True
         Whether items have a bias, the global ranking from which personal lists deviate. A number is the ridge of the
-        biases. True: a factor of the data's scale, 2 or, for votes, 1 or what is chosen with ``reg``. Turn it off to
-        compare with models that have no bias.
+        biases. True: a factor times the data's scale. The factor is 2; for votes it is chosen with ``reg``, or is 1.
+        False: no bias, to compare with models that have none.
     item_power : float, default 0.5
-        Growth of an item's ridge with the number n of users who compared it, as n to this power. 0: all items have the
-        same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about equally.
+        Exponent of an item's ridge, which grows as n^item_power with the number n of users who compared the item. 0:
+        all items have the same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about
+        equally.
     user_power : float, default 0.0
-        Growth of a user's ridge with the number of items that the user compared, as for ``item_power``.
+        Exponent of a user's ridge, which grows as n^user_power with the number n of items that the user compared.
     balance : float or None, default None
-        Exponent of the weight N^-balance of each comparison of a user who has N of them. 0: all comparisons count
-        equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and clicks, because n
-        ratings imply about n^2 / 2 pairs, but not as many independent answers.
+        Exponent of the weights: each comparison of a user with N comparisons has the weight N^-balance. 0: all
+        comparisons count equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and
+        clicks. A user's n ratings imply about n^2 / 2 pairs, but not as many independent answers.
     exposure : bool or None, default None
         Whether to learn also from which items users compared. The prior means of the vectors are then linear in the
-        leading singular vectors of the seen items. It helps where users choose what they rate, and hurts where items
-        are assigned. None: where the singular values show that users choose.
+        leading singular vectors of the matrix of users and the items they compared. This helps if users choose what
+        they rate, and hurts if items are assigned to them. None: only if the singular values show that users choose.
     ties : {"model", "half"}, default "model"
         Treatment of ties. "model": a third outcome, by the model of Rao and Kupper, with each user's own reluctance to
-        decide; :meth:`probability` then has three columns. "half": half a vote each way. Scores take ties as half votes
-        in both cases.
+        decide; :meth:`probability` then has three columns. "half": half a vote each way. Scores treat a tie as half a
+        vote each way in both cases.
     max_iter : int, default 100
         Largest number of rounds. A round lets the factors grow and makes five Newton steps on both.
     tol : float, default 0.001
@@ -154,8 +155,8 @@ class Convex(LowRank):
     verbose : bool, default False
         Whether to show a progress bar.
     callback : function of (model, record) or None, default None
-        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
-        estimator with a lambda here cannot be pickled before it is fitted.
+        Function called after every round with the model and the new entry of ``history_``. The fit stops if it returns
+        True. An estimator with a lambda here cannot be pickled before it is fitted.
     on_interrupt : {"keep", "raise"}, default "keep"
         Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
         them, and raise KeyboardInterrupt.

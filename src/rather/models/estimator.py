@@ -115,6 +115,8 @@ class Estimator:
 
     @classmethod
     def _param_names(cls) -> list[str]:
+        if cls.__init__ is object.__init__:  # whose signature takes anything
+            return []
         return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
 
     @property
@@ -337,7 +339,41 @@ class Estimator:
         raise InputError(f"{type(self).__name__} cannot be updated", remedy="fit all")
 
     def scorer(self, data: Comparisons) -> Scorer:
-        """Return the scores that are learned from comparisons: all that an estimator without rounds defines."""
+        """Learn scores from comparisons; a subclass without rounds defines this.
+
+        :meth:`fit` calls it. A subclass with rounds defines ``_fit`` instead.
+
+        Parameters
+        ----------
+        data : Comparisons
+            The comparisons to learn from.
+
+        Returns
+        -------
+        Scorer
+            The scores of all users and items of the comparisons.
+
+        Raises
+        ------
+        NotImplementedError
+            If the subclass does not define it.
+
+        See Also
+        --------
+        Scorer : Score pairs of users and items.
+        Factors : Score by products of vectors.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> class Wins(rather.FactorEstimator):
+        ...     def __init__(self): pass  # no parameters
+        ...     def scorer(self, data):
+        ...         won = np.bincount(data.pairs().winner, minlength=data.n_items)
+        ...         return rather.Factors.of_items(won, data.n_users)
+        >>> Wins().fit(np.array([[0, 5, 6], [1, 5, 7]]), [1, 1]).predict([[0, 6, 5], [0, 5, 7]]).tolist()
+        [-1, 1]
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say how it is fitted: it needs scorer(data) or _fit")
 
     def _fit(self, data: Comparisons) -> Fit:
@@ -472,15 +508,37 @@ class Estimator:
 
     @property
     def classes_(self) -> Any:
-        """The values of :meth:`predict`, as :meth:`predict_proba` has its columns."""
+        """Values of :meth:`predict`, in the order of :meth:`predict_proba`'s columns."""
         _ = self.fitted
         return np.array([-1, 1])
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the probabilities of -1 and of +1 for integer triples X = (i, j, k), in two columns.
+        """Return the probabilities of -1 and +1 for integer triples.
 
-        They are those of :meth:`probability`. Users and items that are not in the model are taken as :meth:`predict`
-        takes them.
+        The probabilities are those of :meth:`probability`. Unknown users get the ranking shared by all users. Unknown
+        items score 0.
+
+        Parameters
+        ----------
+        X : array of shape (n, 3)
+            Integer ids of a user and two items.
+
+        Returns
+        -------
+        array of shape (n, 2)
+            Probability that the user prefers the second item, and probability that the user prefers the first.
+
+        See Also
+        --------
+        Estimator.predict : Predict the preferred item.
+        Estimator.probability : Return probabilities, for ids of any kind.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> X = np.array([[user, item, 3] for user in range(40) for item in range(3)])
+        >>> rather.Global().fit(X, np.ones(len(X))).predict_proba(X[:5]).shape
+        (5, 2)
         """
         now = self._calibrated()
         u, j, k = now._codes_of(X)

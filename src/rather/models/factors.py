@@ -51,6 +51,7 @@ class FactorEstimator(Estimator):
 
     @property
     def rank_(self) -> int:
+        """Number of taste dimensions, the length of the vectors."""
         return self._factors.rank
 
     @property

@@ -110,6 +110,7 @@ class ReadThrough:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.__doc__ = f"The parameter ``{name}``."
 
     def __get__(self, estimator: Any, kind: type[Any]) -> Any:
         return self if estimator is None else getattr(estimator.params, self.name)
@@ -150,8 +151,9 @@ LOSS = Parameter(
 )
 ITEM_POWER = Parameter(
     POWER,
-    "Growth of an item's ridge with the number n of users who compared it, as n to this power. 0: all items have the "
-    "same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about equally.",
+    "Exponent of an item's ridge, which grows as n^item_power with the number n of users who compared the item. "
+    "0: all items have the same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about "
+    "equally.",
 )
 STEP = Parameter(
     STEPS,
@@ -196,8 +198,8 @@ CALIBRATION_SEED = Parameter(
 VERBOSE = Parameter(FLAG, "Whether to show a progress bar.", "run")
 CALLBACK = Parameter(
     Domain(other="a function of (model, record)", test=callable, none=True),
-    "Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. "
-    "An estimator with a lambda here cannot be pickled before it is fitted.",
+    "Function called after every round with the model and the new entry of ``history_``. The fit stops if it returns "
+    "True. An estimator with a lambda here cannot be pickled before it is fitted.",
     "run",
 )
 ON_INTERRUPT = Parameter(
@@ -208,50 +210,52 @@ ON_INTERRUPT = Parameter(
 )
 CHECKPOINT = Parameter(
     Domain(other="a path", test=lambda value: isinstance(value, (str, PathLike)), none=True),
-    "File that is rewritten after every round. A fit of the same data and parameters that finds it continues from it, "
-    "so a killed fit loses at most one round, or the search for ``reg``.",
+    "File that is rewritten after every round. If it exists, a fit of the same data and parameters continues from it. "
+    "A killed fit loses at most one round, or the search for ``reg``.",
     "run",
 )
 REG_OR_CV = Parameter(
     Domain(float, at_least=LEAST, at_most=MOST, words=("cv",), none=True),
-    'Ridge of all user and item vectors; a larger one shrinks personal lists towards the shared one. "cv": a factor of '
-    "the data's scale, chosen on held-out answers; for votes together with the ridge of the biases (if ``bias`` is "
-    'True) and the rank (if it is None). None: "cv" for votes and for up to 30,000 ratings that imply up to a million '
-    "comparisons; else the fixed factor 1.7, or about 1.3 for clicks. The choice takes as long as up to ten fits, and "
-    "half a fit from a million votes on. The value used is ``reg_``.",
+    'Ridge of all user and item vectors. A larger ridge shrinks personal lists towards the shared one. "cv": a factor '
+    "times the data's scale, chosen on held-out answers. For votes these also choose the ridge of the biases (if "
+    '``bias`` is True) and the rank (if it is None). None: "cv" for votes and for up to 30,000 ratings with at most a '
+    "million implied comparisons; else the fixed factor 1.7, or about 1.3 for clicks. The choice takes up to ten times "
+    "as long as a fit, but only half as long as one for a million votes or more. The value used is ``reg_``.",
 )
 BIAS = Parameter(
     SWITCH_OR_RIDGE,
     "Whether items have a bias, the global ranking from which personal lists deviate. A number is the ridge of the "
-    "biases. True: a factor of the data's scale, 2 or, for votes, 1 or what is chosen with ``reg``. Turn it off to "
-    "compare with models that have no bias.",
+    "biases. True: a factor times the data's scale. The factor is 2; for votes it is chosen with ``reg``, or is 1. "
+    "False: no bias, to compare with models that have none.",
 )
 USER_POWER = Parameter(
-    POWER, "Growth of a user's ridge with the number of items that the user compared, as for ``item_power``."
+    POWER,
+    "Exponent of a user's ridge, which grows as n^user_power with the number n of items that the user compared.",
 )
 BALANCE = Parameter(
     SHARE_OR_RULE,
-    "Exponent of the weight N^-balance of each comparison of a user who has N of them. 0: all comparisons count "
-    "equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and clicks, because n "
-    "ratings imply about n^2 / 2 pairs, but not as many independent answers.",
+    "Exponent of the weights: each comparison of a user with N comparisons has the weight N^-balance. 0: all "
+    "comparisons count equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and "
+    "clicks. A user's n ratings imply about n^2 / 2 pairs, but not as many independent answers.",
 )
 EXPOSURE = Parameter(
     Domain(flag=True, none=True),
     "Whether to learn also from which items users compared. The prior means of the vectors are then linear in the "
-    "leading singular vectors of the seen items. It helps where users choose what they rate, and hurts where items are "
-    "assigned. None: where the singular values show that users choose.",
+    "leading singular vectors of the matrix of users and the items they compared. This helps if users choose what "
+    "they rate, and hurts if items are assigned to them. None: only if the singular values show that users choose.",
 )
 TIES = Parameter(
     Domain(words=("model", "half")),
     'Treatment of ties. "model": a third outcome, by the model of Rao and Kupper, with each user\'s own reluctance to '
-    'decide; :meth:`probability` then has three columns. "half": half a vote each way. Scores take ties as half votes '
-    "in both cases.",
+    'decide; :meth:`probability` then has three columns. "half": half a vote each way. Scores treat a tie as half a '
+    "vote each way in both cases.",
 )
 TOL = Parameter(
     Domain(float, at_least=0, none=True),
-    "Gap at which the fit stops: the gain that a round can still expect (its Newton decrements), relative to the "
-    'objective. None: 3e-4, 0.02 for clicks, 5e-4 with ``exposure``. With rank="auto" it is the certified distance '
-    "from the optimum over all ranks (None: 0.01). Make it smaller to compare objectives, not to predict better.",
+    "Gap at which the fit stops: the gain expected of another round (its Newton decrements), relative to the "
+    'objective. None: 3e-4, 0.02 for clicks, 5e-4 with ``exposure``. With rank="auto" the gap is the '
+    "certified distance from the optimum over all ranks, and None means 0.01. A smaller value makes objectives more "
+    "exact, but predictions no better.",
     "run",
 )
 

@@ -251,7 +251,8 @@ class Person:
         right : id or list of id
             The second item of each pair.
         interval : float, default 0.9
-            Probability with which low and high contain the probability of a user whose taste is known exactly.
+            Probability that the interval from low to high contains the true probability, which would follow from exact
+            knowledge of the user's taste.
         side : {"left", "right"} or list of these, optional
             Which item stands first, for models that estimated position bias. Default: neither.
         covariates : dict of float, or dict of list of float, optional

@@ -20,23 +20,126 @@ BLOCK = 2**22  # scores at a time in lists
 
 
 class Scorer:
-    """Scores of pairs of codes of users and items; lists and averages follow from :meth:`scores`.
+    """Score pairs of users and items; the base of all that a fit can learn.
 
-    One that can be saved defines :meth:`tensors` and :meth:`restored`, and :meth:`about` for what no array holds.
+    A subclass defines :meth:`scores`; lists and averages follow. One that can be saved also defines :meth:`tensors` and
+    :meth:`restored`, and :meth:`about` for what no array holds. Users and items are given by their codes, which are
+    their positions in ``users_`` and ``items_``.
+
+    See Also
+    --------
+    Factors : Score by products of vectors.
+    Estimator.scorer : Learn scores from comparisons.
+
+    Examples
+    --------
+    >>> import numpy as np, rather
+    >>> class Newest(rather.Scorer):
+    ...     def scores(self, u, j, n_threads):
+    ...         return j.astype(np.float32)
+    >>> Newest().block(np.arange(2), np.arange(3), n_threads=1).tolist()
+    [[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]
     """
 
     whole_rows = False  # whether scores of some items cost as much as those of all
 
     def scores(self, u: Codes, j: Codes, n_threads: int) -> FloatArray:
-        """Return the scores of equally many codes of users and of items."""
+        """Return the scores of pairs of a user and an item; a subclass defines this.
+
+        Parameters
+        ----------
+        u : array of int32
+            Codes of the users.
+        j : array of int32
+            Codes of the items, as many as users.
+        n_threads : int
+            Number of threads.
+
+        Returns
+        -------
+        array of float32
+            One score for each pair.
+
+        Raises
+        ------
+        NotImplementedError
+            If the subclass does not define it.
+
+        See Also
+        --------
+        Scorer.block : Return the scores of several items for several users.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> scores = rather.Factors([[1.0], [-1.0]], [[1.0], [0.0], [3.0]])
+        >>> scores.scores(np.array([0, 1], np.int32), np.array([2, 2], np.int32), n_threads=1).tolist()
+        [3.0, -3.0]
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say how it scores: it needs scores(u, j, n_threads)")
 
     def block(self, u: Codes, items: Codes, n_threads: int) -> FloatArray:
-        """Return the scores of some items (columns) for some users (rows)."""
+        """Return the scores of several items for several users.
+
+        Parameters
+        ----------
+        u : array of int32
+            Codes of the users.
+        items : array of int32
+            Codes of the items.
+        n_threads : int
+            Number of threads.
+
+        Returns
+        -------
+        array of shape (len(u), len(items))
+            One row for each user, one column for each item.
+
+        See Also
+        --------
+        Scorer.scores : Return the scores of pairs.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> scores = rather.Factors([[1.0], [-1.0]], [[1.0], [0.0], [3.0]])
+        >>> users, items = np.arange(2, dtype=np.int32), np.arange(3, dtype=np.int32)
+        >>> scores.block(users, items, n_threads=1).tolist()
+        [[1.0, 0.0, 3.0], [-1.0, 0.0, -3.0]]
+        """
         return self.scores(np.repeat(u, len(items)), np.tile(items, len(u)), n_threads).reshape(len(u), len(items))
 
     def average(self, seen: Rows, n_items: int, n_threads: int) -> FloatArray:
-        """Return the average user's score of every item; here, the mean over all users."""
+        """Return the typical user's score of every item; by default the mean of users.
+
+        Parameters
+        ----------
+        seen : (starts, items)
+            Items that each user met in training: ``items[starts[i]:starts[i + 1]]`` for user i.
+        n_items : int
+            Number of items of the model.
+        n_threads : int
+            Number of threads.
+
+        Returns
+        -------
+        array of shape (n_items,)
+            One score for each item.
+
+        See Also
+        --------
+        Estimator.average_scores : Return the scores of the ranking shared by all users.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> class Newest(rather.Scorer):
+        ...     def scores(self, u, j, n_threads):
+        ...         return j.astype(np.float32)
+        >>> met = np.array([0, 1, 2]), np.array([0, 2])  # two users, who met one item each
+        >>> Newest().average(met, n_items=3, n_threads=1).tolist()
+        [0.0, 1.0, 2.0]
+        """
         n_users, items = len(seen[0]) - 1, np.arange(n_items, dtype=np.int32)
         total = np.zeros(n_items)
         for _, u in in_blocks(np.arange(n_users, dtype=np.int32), n_items):
@@ -46,7 +149,42 @@ class Scorer:
     def best(
         self, u: Codes, k: int, excluded: Rows | None, items: Codes, n_items: int, n_threads: int
     ) -> tuple[Any, ...]:
-        """(query, item, score, rank) of each user's k best of some items (in order), flat, none of those excluded."""
+        """Return each user's best items, as four arrays.
+
+        Parameters
+        ----------
+        u : array of int32
+            Codes of the users.
+        k : int
+            Length of each list.
+        excluded : (starts, items) or None
+            Items to leave out: ``items[starts[i]:starts[i + 1]]`` for the user in position i of ``u``.
+        items : array of int32
+            Codes of the items that may be listed, in increasing order.
+        n_items : int
+            Number of items of the model.
+        n_threads : int
+            Number of threads.
+
+        Returns
+        -------
+        tuple of four arrays
+            One entry for each line of the lists: the user's position in ``u``, the item's code, its score, and its
+            place, from 1.
+
+        See Also
+        --------
+        Estimator.recommend : Recommend the best items to one or several users.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> scores = rather.Factors([[1.0], [-1.0]], [[1.0], [0.0], [3.0]])
+        >>> users, items = np.arange(2, dtype=np.int32), np.arange(3, dtype=np.int32)
+        >>> query, item, score, rank = scores.best(users, 2, None, items, 3, n_threads=1)
+        >>> query.tolist(), item.tolist(), rank.tolist()
+        ([0, 0, 1, 1], [2, 0, 1, 0], [1, 2, 1, 2])
+        """
         parts = []
         for some, rows in in_blocks(u, n_items if self.whole_rows else len(items)):
             gone = None if excluded is None else select(excluded, np.arange(some.start, some.stop, dtype=np.int32))
@@ -55,36 +193,150 @@ class Scorer:
         return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
     def check(self, n_users: int, n_items: int) -> None:
-        """Refuse scores that are not of so many users and items."""
+        """Raise an error if the scores do not suit the data; by default they do.
+
+        Parameters
+        ----------
+        n_users : int
+            Number of users.
+        n_items : int
+            Number of items.
+
+        Raises
+        ------
+        InputError
+            If the scores are of other numbers of users or items.
+
+        See Also
+        --------
+        Estimator.fit : Fit the model, which calls this.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.Scorer().check(n_users=2, n_items=3)
+        """
 
     # -- files --------------------------------------------------------------------------------------------------
 
     def tensors(self) -> dict[str, Any]:
-        """Return the arrays to save, by name."""
+        """Return the arrays to save; a subclass that can be saved defines this.
+
+        Returns
+        -------
+        dict of array
+            Arrays by name.
+
+        Raises
+        ------
+        InputError
+            If the subclass does not define it.
+
+        See Also
+        --------
+        Scorer.about : Return what else to save.
+        Estimator.save : Write the fitted model to a file.
+
+        Examples
+        --------
+        >>> import rather
+        >>> sorted(rather.Factors([[1.0]], [[2.0]]).tensors())
+        ['item_bias', 'item_factors', 'user_factors']
+        """
         raise InputError(f"{type(self).__name__} does not say what a file must hold of it, and cannot be saved")
 
     def about(self) -> dict[str, Any]:
-        """Return what else to save, as JSON."""
+        """Return what to save beside the arrays; by default nothing.
+
+        Returns
+        -------
+        dict
+            Values that JSON can hold, by name.
+
+        See Also
+        --------
+        Scorer.tensors : Return the arrays to save.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.Scorer().about()
+        {}
+        """
         return {}
 
     @classmethod
     def restored(cls, tensors: Mapping[str, Any], about: Mapping[str, Any], fitted: Any) -> Scorer:
-        """Return what a file holds, given the fitted model but for its scores.
+        """Return the scores that a file holds; the inverse of tensors and about.
 
-        A ValueError says that the parts do not fit together.
+        Parameters
+        ----------
+        tensors : mapping of array
+            Arrays by name, as :meth:`tensors` returned them.
+        about : mapping
+            The rest, as :meth:`about` returned it.
+        fitted : FittedModel
+            The rest of the model, such as its users and items.
+
+        Returns
+        -------
+        Scorer
+            The scores.
+
+        Raises
+        ------
+        NotImplementedError
+            If the subclass does not define it.
+        ValueError
+            If the parts do not fit together.
+
+        See Also
+        --------
+        Scorer.tensors : Return the arrays to save.
+        load : Read a model from a file.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.Global().fit(rather.simulate(n_users=20, n_items=5).comparisons)
+        >>> saved = model.fitted.scorer
+        >>> again = rather.Factors.restored(saved.tensors(), saved.about(), model.fitted)
+        >>> bool((again.item_bias == saved.item_bias).all())
+        True
         """
         raise NotImplementedError(f"{cls.__name__} does not say how it is read from a file: it needs restored(...)")
 
 
 class Factors(Scorer):
-    """Scores u_i . v_j + b_j.
+    """Score by products of vectors, plus a bias of each item.
+
+    The score of item j for user i is u_i . v_j + b_j.
 
     Parameters
     ----------
     user_factors : array of shape (n_users, rank)
+        Vectors of the users.
     item_factors : array of shape (n_items, rank)
+        Vectors of the items.
     item_bias : array of shape (n_items,), optional
-        0 by default.
+        Worth of each item to all users. Default: 0.
+
+    Raises
+    ------
+    InputError
+        If the shapes do not fit together, or a number is not finite or too large.
+
+    See Also
+    --------
+    FactorEstimator : Learn such vectors.
+    Factors.of_items : Give all users the same scores.
+
+    Examples
+    --------
+    >>> import numpy as np, rather
+    >>> scores = rather.Factors([[1.0], [-1.0]], [[1.0], [0.0], [3.0]], item_bias=[0.0, 0.5, 0.0])
+    >>> scores.block(np.arange(2, dtype=np.int32), np.arange(3, dtype=np.int32), n_threads=1).tolist()
+    [[1.0, 0.5, 3.0], [-1.0, 0.5, -3.0]]
     """
 
     def __init__(self, user_factors: Any, item_factors: Any, item_bias: Any = None) -> None:
@@ -107,44 +359,197 @@ class Factors(Scorer):
 
     @classmethod
     def packed(cls, U: FloatArray, V: FloatArray, rank: int) -> Factors:
-        """Return the scores of matrices that hold the bias in one more column."""
+        """Return the scores of matrices that hold the bias in one more column.
+
+        Parameters
+        ----------
+        U : array of shape (n_users, columns)
+            Vectors of the users, then a column of ones, then padding.
+        V : array of shape (n_items, columns)
+            Vectors of the items, then a column of biases, then padding.
+        rank : int
+            Length of the vectors.
+
+        Returns
+        -------
+        Factors
+            Scores that share the memory of the matrices.
+
+        See Also
+        --------
+        Factors : Take vectors and biases as separate arrays, and copy them.
+
+        Examples
+        --------
+        >>> import rather
+        >>> scores = rather.Factors([[2.0]], [[1.0]])
+        >>> rather.Factors.packed(scores.U, scores.V, 1).user_factors.tolist()
+        [[2.0]]
+        """
         made = object.__new__(cls)
         made.U, made.V, made.rank = U, V, rank
         return made
 
     @classmethod
     def of_items(cls, item_scores: Any, n_users: int) -> Factors:
-        """Return one score an item, the same for so many users."""
+        """Return scores that are the same for all users.
+
+        Parameters
+        ----------
+        item_scores : array of shape (n_items,)
+            Score of each item.
+        n_users : int
+            Number of users.
+
+        Returns
+        -------
+        Factors
+            Scores with vectors of length 0.
+
+        See Also
+        --------
+        Factors : Give each user scores of their own.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.Factors.of_items([3.0, 1.0], n_users=5).item_bias.tolist()
+        [3.0, 1.0]
+        """
         return cls(np.zeros((n_users, 0)), np.zeros((len(item_scores), 0)), item_scores)
 
     @property
     def user_factors(self) -> FloatArray:
+        """Vectors of the users."""
         return self.U[:, : self.rank]
 
     @property
     def item_factors(self) -> FloatArray:
+        """Vectors of the items."""
         return self.V[:, : self.rank]
 
     @property
     def item_bias(self) -> FloatArray:
+        """Worth of each item to all users."""
         return self.V[:, self.rank]
 
     def check(self, n_users: int, n_items: int) -> None:
+        """Raise an error if there is not one vector for each user and item.
+
+        Parameters
+        ----------
+        n_users : int
+            Number of users.
+        n_items : int
+            Number of items.
+
+        Raises
+        ------
+        InputError
+            If there are more or fewer vectors.
+
+        See Also
+        --------
+        Estimator.fit : Fit the model, which calls this.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.Factors([[1.0]], [[1.0], [2.0]]).check(n_users=1, n_items=2)
+        """
         for name, rows, n in (("user_factors", self.U, n_users), ("item_factors", self.V, n_items)):
             if len(rows) != n:
                 raise InputError(f"{name} has {len(rows):,} rows; for these comparisons it must have {n:,}")
 
     def copied(self, n_threads: int = 1) -> Factors:
-        """Return a copy; numbers that no model can be made of are refused."""
+        """Return a copy, or raise an error if a number is not finite or too large.
+
+        Parameters
+        ----------
+        n_threads : int, default 1
+            Number of threads.
+
+        Returns
+        -------
+        Factors
+            Equal scores in memory of their own.
+
+        Raises
+        ------
+        InputError
+            If a number is not finite or too large.
+
+        See Also
+        --------
+        Factors.packed : Return scores without a copy.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.Factors([[1.0]], [[2.0]]).copied().item_factors.tolist()
+        [[2.0]]
+        """
         return Factors.packed(copied(self.U, n_threads), copied(self.V, n_threads), self.rank)
 
     def scores(self, u: Codes, j: Codes, n_threads: int) -> FloatArray:
+        """Return the scores of pairs of a user and an item.
+
+        Parameters
+        ----------
+        u : array of int32
+            Codes of the users.
+        j : array of int32
+            Codes of the items, as many as users.
+        n_threads : int
+            Number of threads.
+
+        Returns
+        -------
+        array of float32
+            One score for each pair.
+
+        See Also
+        --------
+        Scorer.block : Return the scores of several items for several users.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> scores = rather.Factors([[1.0], [-1.0]], [[1.0], [0.0], [3.0]])
+        >>> scores.scores(np.array([0, 1], np.int32), np.array([2, 2], np.int32), n_threads=1).tolist()
+        [3.0, -3.0]
+        """
         out = np.empty(len(u), np.float32)
         core.score_pairs(self.U, u, self.V, j, out, n_threads)
         return out
 
     def typical(self, seen: Rows) -> FloatArray:
-        """Return the mean of the users' rows, as one row; users count n / (n + 5), n the items that they met."""
+        """Return the typical user's vector, a weighted mean of all users' vectors.
+
+        A user who met n items has the weight n / (n + 5).
+
+        Parameters
+        ----------
+        seen : (starts, items)
+            Items that each user met in training: ``items[starts[i]:starts[i + 1]]`` for user i.
+
+        Returns
+        -------
+        array of shape (1, columns)
+            The vector, then 1, then padding, as in a row of ``U``.
+
+        See Also
+        --------
+        Factors.average : Return the typical user's scores.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> scores = rather.Factors([[1.0], [3.0]], [[1.0], [0.0]])
+        >>> met = np.array([0, 1, 2]), np.array([0, 1])  # two users, who met one item each
+        >>> scores.typical(met)[0, :2].tolist()
+        [2.0, 1.0]
+        """
         n = np.diff(seen[0]).astype(np.float64)
         weight, mean = n / (n + FEW), factor(1, self.rank + 1)
         if weight.any():
@@ -153,18 +558,133 @@ class Factors(Scorer):
         return mean
 
     def average(self, seen: Rows, n_items: int, n_threads: int) -> FloatArray:
+        """Return the typical user's score of every item.
+
+        Parameters
+        ----------
+        seen : (starts, items)
+            Items that each user met in training: ``items[starts[i]:starts[i + 1]]`` for user i.
+        n_items : int
+            Number of items of the model.
+        n_threads : int
+            Number of threads.
+
+        Returns
+        -------
+        array of shape (n_items,)
+            One score for each item.
+
+        See Also
+        --------
+        Factors.typical : Return the typical user's vector.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> scores = rather.Factors([[1.0], [3.0]], [[1.0], [0.0]])
+        >>> met = np.array([0, 1, 2]), np.array([0, 1])  # two users, who met one item each
+        >>> scores.average(met, n_items=2, n_threads=1).tolist()
+        [2.0, 0.0]
+        """
         return score_rows(self.typical(seen), self.V, n_threads)
 
     def best(
         self, u: Codes, k: int, excluded: Rows | None, items: Codes, n_items: int, n_threads: int
     ) -> tuple[Any, ...]:
+        """Return each user's best items, as four arrays.
+
+        Parameters
+        ----------
+        u : array of int32
+            Codes of the users.
+        k : int
+            Length of each list.
+        excluded : (starts, items) or None
+            Items to leave out: ``items[starts[i]:starts[i + 1]]`` for the user in position i of ``u``.
+        items : array of int32
+            Codes of the items that may be listed, in increasing order.
+        n_items : int
+            Number of items of the model.
+        n_threads : int
+            Number of threads.
+
+        Returns
+        -------
+        tuple of four arrays
+            One entry for each line of the lists: the user's position in ``u``, the item's code, its score, and its
+            place, from 1.
+
+        See Also
+        --------
+        Estimator.recommend : Recommend the best items to one or several users.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> scores = rather.Factors([[1.0], [-1.0]], [[1.0], [0.0], [3.0]])
+        >>> users, items = np.arange(2, dtype=np.int32), np.arange(3, dtype=np.int32)
+        >>> scores.best(users, 1, None, items, 3, n_threads=1)[1].tolist()
+        [2, 1]
+        """
         return best_rows(self.U, u, self.V, k, excluded, items, n_threads)
 
     def tensors(self) -> dict[str, Any]:
+        """Return the vectors and biases, to save them.
+
+        Returns
+        -------
+        dict of array
+            Arrays by name: user_factors, item_factors, item_bias.
+
+        See Also
+        --------
+        Factors.restored : Return the scores that a file holds.
+        Estimator.save : Write the fitted model to a file.
+
+        Examples
+        --------
+        >>> import rather
+        >>> rather.Factors([[1.0]], [[2.0]]).tensors()["item_factors"].tolist()
+        [[2.0]]
+        """
         return {"user_factors": self.user_factors, "item_factors": self.item_factors, "item_bias": self.item_bias}
 
     @classmethod
     def restored(cls, tensors: Mapping[str, Any], about: Mapping[str, Any], fitted: Any) -> Factors:
+        """Return the scores that a file holds.
+
+        Parameters
+        ----------
+        tensors : mapping of array
+            Arrays by name, as :meth:`tensors` returned them.
+        about : mapping
+            The rest, as :meth:`about` returned it.
+        fitted : FittedModel
+            The rest of the model, such as its users and items.
+
+        Returns
+        -------
+        Factors
+            The scores.
+
+        Raises
+        ------
+        ValueError
+            If the arrays do not fit together.
+
+        See Also
+        --------
+        Factors.tensors : Return the arrays to save.
+        load : Read a model from a file.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.Global().fit(rather.simulate(n_users=20, n_items=5).comparisons)
+        >>> again = rather.Factors.restored(model.fitted.scorer.tensors(), {}, model.fitted)
+        >>> again.item_bias.shape
+        (5,)
+        """
         u, v, b = (tensors[name] for name in ("user_factors", "item_factors", "item_bias"))
         n_users, n_items = len(fitted.users), len(fitted.items)
         sound = (

@@ -126,7 +126,7 @@ class Sure(Swayed):
         -------
         Table
             Columns item; difference, the item's worth to the user minus its worth to the other, in log-odds; low and
-            high, its interval; and probability, that of the difference having this sign. If an interval contains 0, the
+            high, its interval; and probability, with which the difference has this sign. If an interval contains 0, the
             sign is uncertain. Worths are relative to the mean of all the items.
 
         Raises
@@ -218,7 +218,8 @@ class Sure(Swayed):
         right : id or list of id
             The second item of each pair.
         interval : float, default 0.9
-            Probability with which low and high contain the probability of a user whose taste is known exactly.
+            Probability that the interval from low to high contains the true probability, which would follow from exact
+            knowledge of the user's taste.
         side : {"left", "right"} or list of these, optional
             Which item stands first, for models that estimated position bias. Default: neither.
         covariates : dict of float, or dict of list of float, optional

@@ -88,8 +88,8 @@ class BPR(Stochastic, FoldInModel):
     verbose : bool, default False
         Whether to show a progress bar.
     callback : function of (model, record) or None, default None
-        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
-        estimator with a lambda here cannot be pickled before it is fitted.
+        Function called after every round with the model and the new entry of ``history_``. The fit stops if it returns
+        True. An estimator with a lambda here cannot be pickled before it is fitted.
     on_interrupt : {"keep", "raise"}, default "keep"
         Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
         them, and raise KeyboardInterrupt.

@@ -74,8 +74,9 @@ class Differences(Certified):
     reg : float or None, default None
         Ridge of all user and item vectors. None: the rule of AltSVM. The value used is ``reg_``.
     item_power : float, default 0.5
-        Growth of an item's ridge with the number n of users who compared it, as n to this power. 0: all items have the
-        same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about equally.
+        Exponent of an item's ridge, which grows as n^item_power with the number n of users who compared the item. 0:
+        all items have the same ridge, so popular items are shrunk least. 1: popular and rare items are shrunk about
+        equally.
     balance : float, default 0.5
         Exponent of the weight N^-balance of each pair of a user who has N pairs of different ratings.
     max_iter : int, default 30
@@ -91,8 +92,8 @@ class Differences(Certified):
     verbose : bool, default False
         Whether to show a progress bar.
     callback : function of (model, record) or None, default None
-        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
-        estimator with a lambda here cannot be pickled before it is fitted.
+        Function called after every round with the model and the new entry of ``history_``. The fit stops if it returns
+        True. An estimator with a lambda here cannot be pickled before it is fitted.
     on_interrupt : {"keep", "raise"}, default "keep"
         Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
         them, and raise KeyboardInterrupt.

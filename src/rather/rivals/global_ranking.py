@@ -111,9 +111,9 @@ class Global(FoldInModel):
         Growth of an item's ridge with the number n of users who compared it, as n to this power. None: 0 for votes with
         the logistic loss, which is one prior variance for all items; else 0.5.
     balance : float or None, default None
-        Exponent of the weight N^-balance of each comparison of a user who has N of them. 0: all comparisons count
-        equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and clicks, because n
-        ratings imply about n^2 / 2 pairs, but not as many independent answers.
+        Exponent of the weights: each comparison of a user with N comparisons has the weight N^-balance. 0: all
+        comparisons count equally. 1: all users count equally. None: 0 for votes, and 0.5 for ratings, rankings and
+        clicks. A user's n ratings imply about n^2 / 2 pairs, but not as many independent answers.
     max_iter : int, default 50
         Largest number of Newton steps.
     tol : float, default 1e-06
@@ -129,8 +129,8 @@ class Global(FoldInModel):
     verbose : bool, default False
         Whether to show a progress bar.
     callback : function of (model, record) or None, default None
-        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
-        estimator with a lambda here cannot be pickled before it is fitted.
+        Function called after every round with the model and the new entry of ``history_``. The fit stops if it returns
+        True. An estimator with a lambda here cannot be pickled before it is fitted.
     on_interrupt : {"keep", "raise"}, default "keep"
         Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
         them, and raise KeyboardInterrupt.

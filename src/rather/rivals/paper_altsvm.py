@@ -124,14 +124,14 @@ class PaperAltSVM(LowRank):
     verbose : bool, default False
         Whether to show a progress bar.
     callback : function of (model, record) or None, default None
-        Called after every round with the model and the new entry of ``history_``. The fit stops if it returns True. An
-        estimator with a lambda here cannot be pickled before it is fitted.
+        Function called after every round with the model and the new entry of ``history_``. The fit stops if it returns
+        True. An estimator with a lambda here cannot be pickled before it is fitted.
     on_interrupt : {"keep", "raise"}, default "keep"
         Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
         them, and raise KeyboardInterrupt.
     checkpoint : path or None, default None
-        File that is rewritten after every round. A fit of the same data and parameters that finds it continues from it,
-        so a killed fit loses at most one round, or the search for ``reg``.
+        File that is rewritten after every round. If it exists, a fit of the same data and parameters continues from it.
+        A killed fit loses at most one round, or the search for ``reg``.
 
     Attributes
     ----------
