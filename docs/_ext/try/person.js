@@ -93,7 +93,7 @@ export function vector(model, answers) {
 
 export const scores = (model, u) => model.item_factors.map((v, j) => dot(v, u) + model.item_bias[j]);
 
-// -- what is known of a person: a normal distribution of what items are worth to them, in log-odds  ----------------------
+// -- what is known of a person: a normal distribution of what items are worth to them, in log-odds ----------------------
 
 const averaged = (mean, variance) => mean / Math.sqrt(1 + (Math.PI / 8) * variance);
 
