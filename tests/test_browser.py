@@ -4,6 +4,10 @@ import csv
 import itertools
 import json
 import re
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import pytest
 
@@ -80,6 +84,24 @@ def visit(browser):
     for one in made:
         one.context.close()
     assert not any(wrong), wrong
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The page without a server, as files; ``asked`` are the paths that anybody asked for."""
+    static_demo = pytest.importorskip("static_demo", reason="the documentation is not part of this copy")
+    folder, asked = tmp_path_factory.mktemp("alone"), []
+    votes = rather.simulate(n_users=40, n_items=12, rank=2, per_user=20, seed=1).comparisons
+    static_demo.write(folder, rather.AltSVM(rank=2).fit(votes), "Twelve things")
+
+    class Files(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            asked.append(self.path)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield SimpleNamespace(url=f"http://127.0.0.1:{server.server_port}", asked=asked)
+        server.shutdown()
 
 
 # -- answers and the list ----------------------------------------------------------------------------------------------
@@ -785,3 +807,34 @@ def test_the_apis_page_knows_every_path(few, visit):
     answer = me.page.inner_text("#post-api-answer")
     assert '"unseen both"' in answer and "answered already, otherwise" in answer
     assert "://" not in json.dumps(api)  # nothing of elsewhere
+
+
+# -- without a server --------------------------------------------------------------------------------------------------
+
+
+def test_page_without_a_server_sends_nothing(alone, visit):
+    """Answers move the list and survive a change of page, and after the files nothing is asked for."""
+    me = visit(alone).open("/index.html").ready()
+    page = me.page
+    page.click("#difference summary")
+    page.click("#map summary")
+    page.click("#crowd summary")
+    files = list(alone.asked)
+    assert "/local.js" in files and "/model.json" in files
+    for n, button in enumerate(("#left", "#tie", "#unseen-right", "#right"), 1):
+        page.click(button)
+        page.wait_for_function("n => document.getElementById('answered').textContent === String(n)", arg=n)
+    page.click("#undo")
+    page.wait_for_function("document.getElementById('answered').textContent === '3'")
+    page.click("#whatif")
+    page.wait_for_selector("#changes *")
+    page.wait_for_selector("#map svg")
+    assert page.is_hidden("#share") and page.locator("text=Nothing is sent.").is_visible()
+    assert alone.asked == files
+    page.click("text=Leaderboard")
+    page.wait_for_selector("#me tbody tr")
+    assert "three answers" in page.inner_text("#me-note")
+    page.click("text=Ask me")
+    me.ready()
+    assert me.answered == 3
+    assert {path for path in alone.asked if "/api" in path} == {"/api.js"}

@@ -1,6 +1,5 @@
 """The voting page in the browser: its mathematics in JavaScript agrees with Python's, and it needs no server."""
 
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -10,27 +9,18 @@ import numpy as np
 import pytest
 
 pytest.importorskip("fastapi", reason="the server's packages are not installed: pip install 'rather[serve]'")
+static_demo = pytest.importorskip("static_demo", reason="the documentation is not part of this copy")
 
-import rather
-from rather.models.information import values
-from rather.server import panels
-from rather.server.knowledge import Knowledge, Said
-from rather.server.listed import only_ids
+import rather  # noqa: E402
+from rather.models.information import values  # noqa: E402
+from rather.server import panels  # noqa: E402
+from rather.server.knowledge import Knowledge, Said  # noqa: E402
+from rather.server.listed import only_ids  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 NODE = shutil.which("node") or shutil.which("nodejs")
 REPLIES = "left", "right", "tie"
 N_ITEMS = 12
-
-if not (ROOT / "docs" / "_ext").exists():
-    pytest.skip("the documentation is not part of this copy", allow_module_level=True)
-
-
-def static_demo():
-    spec = importlib.util.spec_from_file_location("static_demo", ROOT / "docs" / "_ext" / "static_demo.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def sequences():
@@ -54,7 +44,7 @@ def model():
 @pytest.fixture(scope="module")
 def site(model, tmp_path_factory):
     folder = tmp_path_factory.mktemp("site") / "try"
-    static_demo().write(folder, model, "A title")
+    static_demo.write(folder, model, "A title")
     return folder
 
 
@@ -132,7 +122,7 @@ def test_visitors_are_as_in_python(model, site):
 def test_vectors_of_other_problems_are_as_in_python(parameters, tmp_path):
     """Every loss, and users' own weights and ridges, give the vectors of fold_in."""
     model, said = fitted(reg=5.0, **parameters), list(sequences())
-    static_demo().write(tmp_path, model, "A title")
+    static_demo.write(tmp_path, model, "A title")
     for answers, visitor in zip(said, in_node(tmp_path, said), strict=True):
         assert visitor["vector"] == pytest.approx(folded_in(model, answers).factors.tolist(), abs=3e-4)
 

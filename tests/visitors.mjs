@@ -1,4 +1,4 @@
-// What the page in the browser makes of sequences of answers: node visitors.mjs FOLDER < [sequences], one document each.
+// What the page makes of sequences of answers, one document each: node visitors.mjs FOLDER < SEQUENCES
 import { readFileSync } from 'node:fs';
 
 const [folder] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 // Takes the place of api.js: the same answers, worked out in the browser from model.json. Nothing is sent.
 
 import { Refused, latest, pause } from './api.js';
-import { covariances, draws, posterior, probability, questions } from './person.js';
+import { covariances, draws, posterior, probability, questions, scores } from './person.js';
 import { passing } from './store.js';
 
 export { Refused, latest, pause };
@@ -39,7 +39,16 @@ function shortest(drawn) {
 // How many more answers settle the top: the taste is narrowed by one well-chosen answer after the other.
 function settled(person, C, worth, left) {
   const n = worth.length, top = Math.min(TOP, n);
-  const first = (row) => order(row).slice(0, top);
+  const first = (row) => {
+    const best = [];
+    for (let j = 0; j < n; j++) {
+      if (best.length === top && row[j] <= row[best[top - 1]]) continue;
+      let at = Math.min(best.length, top - 1);
+      for (; at > 0 && row[j] > row[best[at - 1]]; at--) best[at] = best[at - 1];
+      best[at] = j;
+    }
+    return best;
+  };
   const share = (before, after) => {
     const between = before.map((row, j) => row.map((x, k) => x - after[j][k]));
     const truth = draws(DRAWS, new Array(n).fill(0), after, 3);
@@ -59,11 +68,14 @@ function settled(person, C, worth, left) {
       for (let k = 0; k < j; k++) {
         if (asked.has(j * n + k)) continue;
         const v = Math.max(S[j][j] + S[k][k] - 2 * S[j][k], 0), p = probability(person, S, j, k);
-        const value = weight.reduce((all, w, i) => all + w * (S[i][j] - S[i][k]) ** 2, 0) * p * (1 - p) / (1 + p * (1 - p) * v);
+        let held = 0;
+        for (let i = 0; i < n; i++) if (weight[i]) held += weight[i] * (S[i][j] - S[i][k]) ** 2;
+        const value = held * p * (1 - p) / (1 + p * (1 - p) * v);
         if (!best || value > best.value) best = { j, k, v, p, value };
       }
     }
-    const { j, k, v, p } = best, a = p * (1 - p) / Math.sqrt(1 + (Math.PI / 8) * v), x = S.map((row) => row[j] - row[k]);
+    const { j, k, v, p } = best, a = p * (1 - p) / Math.sqrt(1 + (Math.PI / 8) * v);
+    const x = S.map((row) => row[j] - row[k]);
     asked.add(j * n + k);
     S = S.map((row, i) => row.map((value, l) => value - x[i] * x[l] * (a / (1 + a * v))));
     if (answers <= 10 || answers >= 1.2 * looked) {
@@ -87,7 +99,8 @@ export function desk(model, kept) {
   }[reply] ?? [])));
   const pair = (j, k) => `${Math.min(j, k)} ${Math.max(j, k)}`;
   const asking = () => {
-    const gone = unseen(), done = new Set(said.filter(({ reply }) => DECIDED.includes(reply)).map(({ left, right }) => pair(left, right)));
+    const decided = said.filter(({ reply }) => DECIDED.includes(reply));
+    const gone = unseen(), done = new Set(decided.map(({ left, right }) => pair(left, right)));
     return (j, k) => !gone.has(j) && !gone.has(k) && !done.has(pair(j, k));
   };
   const pairsLeft = () => {
@@ -133,24 +146,26 @@ export function desk(model, kept) {
       const told = said.map(({ token, left, right, reply }) => {
         const own = rows([{ left, right, reply }]).length;
         n += own;
-        return { token, reply, left: item(left), right: item(right), probability: own === 1 ? person().alone[n - 1] : null };
+        const probability = own === 1 ? person().alone[n - 1] : null;
+        return { token, reply, left: item(left), right: item(right), probability };
       });
       return { answers: told.reverse() };
     },
     ranking({ who, limit }) {
       const about = { interval: INTERVAL, top_of: Math.min(TOP, every.length), of: every.length, settled: null };
       if (who === 'everyone') {
-        const worth = model.item_factors.map((v, j) => v.reduce((all, x, i) => all + x * model.typical[i], model.item_bias[j]));
         const unknown = { best: null, worst: null, top: null, group: null };
-        return { ...about, answered: 0, rows: order(worth).slice(0, limit).map((j, n) => ({ place: n + 1, ...unknown, item: item(j) })) };
+        const list = order(scores(model, model.typical)).slice(0, limit);
+        return { ...about, answered: 0, rows: list.map((j, n) => ({ place: n + 1, ...unknown, item: item(j) })) };
       }
       const { worth } = person(), C = covariances(person()), drawn = draws(DRAWS, worth, C), placed = drawn.map(places);
       let group = 1, leader = null;
       const told = order(worth).slice(0, limit).map((j, n) => {
         const [best, worst] = shortest(placed.map((row) => row[j]));
-        if (leader !== null && mean(drawn.map((row) => row[leader] > row[j])) >= INTERVAL) [leader, group] = [j, group + 1];
         leader ??= j;
-        return { place: n + 1, best, worst, top: mean(placed.map((row) => row[j] <= TOP)), group, item: item(j) };
+        if (mean(drawn.map((row) => row[leader] > row[j])) >= INTERVAL) [leader, group] = [j, group + 1];
+        const top = mean(placed.map((row) => row[j] <= TOP));
+        return { place: n + 1, best, worst, top, group, item: item(j) };
       });
       return { ...about, answered: said.length, rows: told, settled: settled(person(), C, worth, pairsLeft()) };
     },
@@ -192,7 +207,10 @@ export function desk(model, kept) {
       };
       return { token: question.token, left: moved('left'), right: moved('right') };
     },
-    about: () => ({ title: model.title, items: every.length, people: model.users, answers: model.answers, collecting: null }),
+    about: () => {
+      const { title, users: people, answers } = model;
+      return { title, items: every.length, people, answers, collecting: null };
+    },
   };
 
   return (path, body) => {
@@ -205,7 +223,8 @@ export function desk(model, kept) {
 let ready = null;
 
 export async function talk(path, { body, signal } = {}) {
-  ready ??= fetch(new URL('model.json', import.meta.url)).then((reply) => reply.json()).then((model) => desk(model, passing));
+  ready ??= fetch(new URL('model.json', import.meta.url)).then((reply) => reply.json())
+    .then((model) => desk(model, passing));
   const answer = await ready;
   signal?.throwIfAborted();
   return answer(path, body);
@@ -214,6 +233,6 @@ export async function talk(path, { body, signal } = {}) {
 export async function load(path, { signal, draw, note }) {
   const data = await talk(path, { signal }).catch((error) => error);
   if (signal.aborted) return;
-  note.replaceChildren(data instanceof Error ? `${data.message}` : '');
+  note.replaceChildren(data instanceof Error ? data.message : '');
   if (!(data instanceof Error)) draw(data);
 }

@@ -40,7 +40,7 @@ function inverse(A) { // of a positive definite matrix
   return made;
 }
 
-// I + sum of c x x', for the rows x.
+// ridge I + the sum of c x x', for the rows x.
 function precision(rows, c, size, ridge = 1) {
   const H = zeros(size, size);
   rows.forEach((x, t) => {
@@ -93,7 +93,7 @@ export function vector(model, answers) {
 
 export const scores = (model, u) => model.item_factors.map((v, j) => dot(v, u) + model.item_bias[j]);
 
-// -- what is known of a person: a normal distribution of what items are worth to them, in log-odds ---------------------
+// -- what is known of a person: a normal distribution of what items are worth to them, in log-odds ----------------------
 
 const averaged = (mean, variance) => mean / Math.sqrt(1 + (Math.PI / 8) * variance);
 
@@ -131,8 +131,8 @@ export function posterior(model, answers) {
     const before = [mu, v];
     mu = X.map((x, t) => dot(x, mean) + ahead[t]);
     v = X.map((x) => dot(x, times(S, x)));
-    const moved = mu.map((m, t) => Math.max(Math.abs(m - before[0][t]), Math.abs(Math.sqrt(v[t]) - Math.sqrt(before[1][t]))));
-    if (Math.max(...moved) <= 1e-4 * (1 + Math.max(...mu.map(Math.abs)))) break;
+    const moved = mu.flatMap((m, t) => [m - before[0][t], Math.sqrt(v[t]) - Math.sqrt(before[1][t])]);
+    if (Math.max(...moved.map(Math.abs)) <= 1e-4 * (1 + Math.max(...mu.map(Math.abs)))) break;
   }
   const fresh = noise.map((e, j) => (place.has(j) ? 0 : e));
   const worth = offset.map((x, j) => x + dot(Z[j], mean));
@@ -141,7 +141,7 @@ export function posterior(model, answers) {
   return { Z, S, mean, worth, fresh, noise, q, alone };
 }
 
-// Of differences between items, from their rows.
+// What rows have in common, given the covariance S of their columns.
 const covariance = (Z, S) => { const ZS = Z.map((z) => times(S, z)); return ZS.map((x) => Z.map((z) => dot(x, z))); };
 
 export function covariances({ Z, S, fresh }) {
@@ -154,8 +154,12 @@ const apart = (C, j, k) => Math.max(C[j][j] + C[k][k] - 2 * C[j][k], 0);
 
 export const probability = ({ worth }, C, j, k) => sigmoid(averaged(worth[j] - worth[k], apart(C, j, k)));
 
-// Standard normal numbers, the same every time.
-export function normals(n, seed = 1) {
+// Standard normal numbers, the same every time: made once for a seed and a length.
+const made = new Map();
+
+function normals(n, seed) {
+  const key = `${n} ${seed}`;
+  if (made.has(key)) return made.get(key);
   let state = seed;
   const uniform = () => { // mulberry32, by T. Ettinger
     state = (state + 0x6d2b79f5) | 0;
@@ -163,8 +167,9 @@ export function normals(n, seed = 1) {
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
     return (((t ^ (t >>> 14)) >>> 0) + 0.5) / 4294967296;
   };
-  return Float64Array.from({ length: n }, () =>
-    Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform()));
+  made.set(key, Float64Array.from({ length: n }, () =>
+    Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform())));
+  return made.get(key);
 }
 
 export function draws(n, mean, C, seed = 1) {
@@ -175,7 +180,7 @@ export function draws(n, mean, C, seed = 1) {
 
 // -- what to ask ---------------------------------------------------------------------------------------------------
 
-function normalCdf(x) { // W. Cody's rational approximation would be longer; this is good to 1e-7
+function normalCdf(x) { // to 1e-7: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions, 7.1.26
   const t = 1 / (1 + 0.3275911 * Math.abs(x) * Math.SQRT1_2);
   const tail = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t *
     Math.exp(-x * x / 2);

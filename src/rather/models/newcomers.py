@@ -432,7 +432,7 @@ class FoldInModel(Describing, Sure):
         - ``item_factors``, ``item_bias``: the vectors v_j and the biases b_j. A user with the vector u gives item j the
           score u . v_j + b_j.
         - ``loss``, ``reg``, ``user_rule``: the problem that gives u. From N answers about n items, u minimises
-          ``reg`` / 2 (n / ``typical``)^``power`` |u|^2 + N^-``balance`` times the sum of the losses of the margins.
+          ``reg`` / 2 (n / ``typical``)^``power`` u . u + N^-``balance`` times the sum of the losses of the margins.
         - ``typical``: the vector of a user without answers.
         - ``people``: the prior of new users. In log-odds, item j is worth
           ``bias`` b_j + ``taste`` v_j . (``mean`` + ``spread`` w) + e_j, where w is standard normal and e_j has the
