@@ -27,6 +27,7 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "notfound.extension",
+    "sphinx_gallery.gen_gallery",
     "command_line",
 ]
 nitpicky = True
@@ -62,16 +63,15 @@ html_theme_options = {
     "footer_end": [],
 }
 
-if (HERE.parent / "examples").exists():
-    extensions.append("sphinx_gallery.gen_gallery")
-    sphinx_gallery_conf = {
-        "examples_dirs": "../examples",
-        "gallery_dirs": "examples",
-        "backreferences_dir": "api/backreferences",
-        "doc_module": ("rather",),
-        "abort_on_example_error": True,
-        "download_all_examples": False,
-        "show_signature": False,
-        "image_srcset": ["2x"],
-        "within_subsection_order": "FileNameSortKey",
-    }
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "examples",
+    "backreferences_dir": "api/backreferences",
+    "doc_module": ("rather",),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "image_srcset": ["2x"],
+    "within_subsection_order": "FileNameSortKey",
+    "write_computation_times": False,
+}
