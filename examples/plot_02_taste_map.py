@@ -28,4 +28,4 @@ newcomer = model.fold_in(
 # probability 0.9.
 
 axes = rather.plot.taste_map(model, newcomer)
-axes.figure.suptitle("Quiet films lie on the right, loud films on the left")
+axes.figure.suptitle("Quiet, old films lie on the right; loud, new films on the left")
