@@ -13,7 +13,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 TESTS := lint python clang thorough old-versions spark spark-3.5 browser durable postgres schemathesis fuzz
 NIGHTLY := tests spark sanitize fuzz baseline avx2 avx512
 
-.PHONY: demo serve docs docs-serve test test-all $(TESTS:%=test-%) nightly $(NIGHTLY:%=nightly-%) fuzz lint format bench paper sanitize clean
+.PHONY: demo serve docs docs-serve pictures test test-all $(TESTS:%=test-%) nightly $(NIGHTLY:%=nightly-%) fuzz lint format bench paper sanitize clean
 .DEFAULT_GOAL := help
 
 help: ## This list
@@ -73,6 +73,9 @@ docs: $(VENV)/installed-docs ## Set up, then build the site into docs/_build/htm
 
 docs-serve: docs ## Build the site and show it: http://127.0.0.1:8001/
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory docs/_build/html 8001
+
+pictures: $(VENV)/installed-docs ## Draw the pictures of the README and the site again, but for those of benchmarks and of the page
+	for name in crowd demo how_it_works social_card; do $(BIN)/python scripts/pictures/$$name.py || exit 1; done
 
 lint: $(VENV)/installed-dev ## ruff, mypy and clang-format
 	$(BIN)/ruff check .
