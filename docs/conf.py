@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
@@ -24,14 +25,18 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "numpydoc",
+    "sphinx_gallery.gen_gallery",
     "sphinx_design",
     "sphinx_copybutton",
     "notfound.extension",
-    "sphinx_gallery.gen_gallery",
     "command_line",
 ]
 nitpicky = True
-nitpick_ignore_regex = [(r"py:obj", r"[a-z_]+_|relative_gap")]  # attributes of a fitted model, named in docstrings
+nitpick_ignore_regex = [
+    (r"py:obj", r"[a-z_]+_|relative_gap"),  # attributes of a fitted model, named in docstrings
+    (r"py:class", r"rather\.(models|rivals)\..*"),  # scorers, which are not public
+    (r"py:(meth|obj)", r"probability|scorer|scores|ClickRanker\.fold_in"),  # inherited, and shown once
+]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath", "attrs_inline"]
 myst_heading_anchors = 3
@@ -73,5 +78,13 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "image_srcset": ["2x"],
     "within_subsection_order": "FileNameSortKey",
-    "write_computation_times": False,
 }
+
+
+def without_last_blank(app: Any, name: str, source: list[str]) -> None:
+    """Take away the blank line that ends a block of code for doctest's sake."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
+def setup(app: Any) -> None:
+    app.connect("source-read", without_last_blank)
