@@ -79,7 +79,6 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "image_srcset": ["2x"],
     "within_subsection_order": "FileNameSortKey",
-    "write_computation_times": False,
 }
 
 

@@ -24,12 +24,10 @@ model.effects()
 # the outcomes: GPT 4 wins, tie, GPT 4 loses.
 
 opponents = [item for item in model.rank()["item"] if item != "GPT 4"][::5]
+judges, champion = model.users_, ["GPT 4"] * len(model.users_)
 outcomes = np.array(
-    [
-        model.probability(model.users_, ["GPT 4"] * len(model.users_), [other] * len(model.users_)).mean(axis=0)
-        for other in opponents
-    ]
-)
+    [model.probability(judges, champion, [other] * len(judges)).mean(axis=0) for other in opponents]
+)  # fmt: skip
 
 # %%
 # The picture shows the mean of all judges. Opponents are in the order of the shared ranking.
@@ -37,12 +35,11 @@ outcomes = np.array(
 figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
 figure.suptitle("How the average judge decides between GPT 4 and another model")
 start = np.zeros(len(opponents))
-for share, label, colour in zip(
-    outcomes.T, ["GPT 4 wins", "tie", "the other wins"], ["#0b6e4f", "#d8dee9", "#c8553d"], strict=True
-):
+looks = ("GPT 4 wins", "#0b6e4f", "white"), ("tie", "#d8dee9", "black"), ("the other wins", "#c8553d", "white")
+for share, (label, colour, ink) in zip(outcomes.T, looks, strict=True):
     bars = axes.barh(opponents, share, left=start, color=colour, label=label)
-    axes.bar_label(bars, [f"{value:.0%}" for value in share], label_type="center", fontsize=8,
-                   color="black" if label == "tie" else "white")  # fmt: skip
+    texts = [f"{value:.0%}" for value in share]
+    axes.bar_label(bars, texts, label_type="center", fontsize=8, color=ink)
     start += share
 axes.invert_yaxis()
 axes.set_xlim(0, 1)

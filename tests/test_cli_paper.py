@@ -67,7 +67,7 @@ def test_paper_reports_failure(checkout):
     """A script that fails makes the command fail; a name that is not there, or none, gets a sentence."""
     assert run("paper", "table1", "--fail")[0] == 1
     code, _, err = run("paper", "helper")
-    assert code == 2 and "'helper'; it must be one of 'table1'" in err
+    assert code == 2 and "'helper'; it must be 'table1'" in err
     code, _, err = run("paper", "--seeds=2")
     assert code == 2 and "'--seeds=2' goes after the name" in err
 

@@ -170,7 +170,7 @@ def test_a_hinge_that_says_it_converged(tmp_path):
     params = {"rank": 3, "reg": 25.7, "bias": 96.2, "loss": "hinge", "tol": 1e-4, "n_threads": 1, "exposure": False}
     whole = AltSVM(**params, max_iter=60).fit(votes)
     best = AltSVM(**{**params, "tol": 0.0}, max_iter=300).fit(votes)
-    assert whole.converged_ and not best.converged_ and best.history_[-1]["gap"] > 1e-3
+    assert whole.converged_ and not best.converged_ and best.history_[-1]["gap"] > 1e-6
     least = min(record["objective"] for record in best.history_)
     assert whole.history_[-1]["objective"] < (1 + 1e-4) * least
     kept = tmp_path / "checkpoint"

@@ -209,10 +209,11 @@ def test_only_the_newest_models_are_kept(tmp_path, here, monkeypatch, model):
     assert sorted(path.stem for path in (tmp_path / "models").glob("*.apart")) == [name[:-7] for name in want]
 
 
-def test_how_many_new_answers_another_fit_takes():
+def test_how_many_new_answers_another_fit_takes(monkeypatch):
     """A twentieth of those at the last fit, and at least one, with a base model and without."""
     said = 0
     ledger = SimpleNamespace(counts=lambda _: (PEOPLE, said))
+    monkeypatch.setattr(refits, "counted", lambda _: (PEOPLE, said))
     for base, last, due in ((None, 100, 105), (None, 205, 215), ("a.rather", 10, 11), ("a.rather", 0, 1)):
         made = refits.Refits(ledger, Path(), only_ids(ITEMS), base, 1.0, None, last)
         for said in range(last, due + 1):

@@ -299,7 +299,7 @@ def test_whose_vectors_are_known_beside_what_is_expected(monkeypatch):
     described = AltSVM(exposure=True).fit(ratings, user_features={"user": np.arange(60), "age": age})
     met, nobody = np.arange(60) != 3, np.zeros(60, bool)
     source, items = ratings.source.of_users(met), np.arange(20)
-    known = described.fitted.known.users.rows[:, : described._known.users.encoder.width]
+    known = described.fitted.known.users.rows[:, : described.fitted.known.users.encoder.width]
     assert np.array_equal(plain._is_beside(source, None, None), met)
     assert np.array_equal(plain._is_beside(source, items, None), met)
     assert np.array_equal(described._is_beside(source, None, None), met)
