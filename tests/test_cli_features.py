@@ -191,7 +191,7 @@ def test_ids_called_as_in_the_data(tmp_path):
         ("item,x,y\nf1,3,a\nf2,3,a\n", "the item features tell no two items apart (x: left out, since every value"),
         ("item\nf1\nf2\n", "the item features tell no two items apart"),
         ("item,x\nf1,2\nf1,3\n", "item 'f1' has two rows of features (rows 0 and 1); keep one"),
-        ("item,x\nf1,2\n,3\n", "the item (column 'item') in row 1 is empty"),
+        ("item,x\nf1,2\n,3\n", "f.csv, line 3: the item (column 'item') is empty"),
         ("item,x\n", "has no rows below its header"),
     ],
 )  # fmt: skip
