@@ -251,7 +251,7 @@ def test_failed_write_keeps_the_old_file(models, tmp_path, monkeypatch):
         ("fit {votes}", "required: --out"),
         ("fit nowhere.csv --out {out}", "there is no file 'nowhere.csv'"),
         ("fit {dir} --out {out}", "is a folder"),
-        ("fit {odd} --out {out}", "('a', 'b') do not tell what it holds"),
+        ("fit {odd} --out {out}", "cannot guess the format from the columns a, b; for votes give --user"),
         ("fit {odd} --out {out} --format votes", "no column 'user'"),
         ("fit {votes} --out {dir}", "is a folder"),
         ("fit {votes} --out {dir}/no/m", "there is no folder"),

@@ -187,11 +187,11 @@ def test_ids_called_as_in_the_data(tmp_path):
     [
         ("a,b\nf1,2\nf2,3\n", "has no column 'item'; it has 'a', 'b': call one of them 'item'"),
         ("item,x\ng1,2\ng2,3\n", "none of the 50 items that were compared, such as 'f0', has a row in the table"),
-        ("item,x\nf1,2.5\nf2,inf\nf3,1\n", "the column 'x' in row 1 (item 'f2') is inf; numbers must be from"),
+        ("item,x\nf1,2.5\nf2,inf\nf3,1\n", "f.csv, line 3: the column 'x' (item 'f2') is inf; numbers must be from"),
         ("item,x,y\nf1,3,a\nf2,3,a\n", "the item features tell no two items apart (x: left out, since every value"),
         ("item\nf1\nf2\n", "the item features tell no two items apart"),
-        ("item,x\nf1,2\nf1,3\n", "item 'f1' has two rows of features (rows 0 and 1); keep one"),
-        ("item,x\nf1,2\n,3\n", "the item (column 'item') in row 1 is empty"),
+        ("item,x\nf1,2\nf1,3\n", "f.csv, line 3: item 'f1' has another row of features; keep one of them"),
+        ("item,x\nf1,2\n,3\n", "f.csv, line 3: the item (column 'item') is empty"),
         ("item,x\n", "has no rows below its header"),
     ],
 )  # fmt: skip

@@ -125,9 +125,11 @@ def test_words_for_what_is_missing_among_whole_numbers(word, tmp_path):
     path = tmp_path / "v.csv"
     path.write_text(f"user,winner,loser,note\n1,10,20,{word}\n2,10,30,1\n{word},20,30,2\n")
     said = complaint("fit", path, "--out", tmp_path / "m")
-    assert f"the user (column 'user') in row 2 is {word!r} and all others are whole numbers; drop such rows" in said
+    assert (
+        f"v.csv, line 4: the user (column 'user') is {word!r} and all others are whole numbers; drop such rows" in said
+    )
     path.write_text(f"user,winner,loser,note\n1,10,20,{word}\n2,10,{word},1\n")
-    assert "the loser (column 'loser') in row 1" in complaint("fit", path, "--out", tmp_path / "m")
+    assert "v.csv, line 3: the loser (column 'loser') is" in complaint("fit", path, "--out", tmp_path / "m")
     path.write_text(f"user,winner,loser,note\n1,10,20,{word}\nann,10,30,1\n{word},20,30,2\n")
     assert document("fit", path, "--out", tmp_path / "m")["users"] == 3
 
@@ -139,7 +141,8 @@ def test_rows_of_nothing(votes, tmp_path):
         path = tmp_path / "hole.csv"
         path.write_text(f"{header}\na,x,1\n,,\n")
         for command in (("fit", path, "--out", tmp_path / "m"), ("evaluate", tmp_path / "m", path)):
-            assert "in row 1 is empty; drop such rows" in complaint(*command)
+            said = complaint(*command)
+            assert "hole.csv, line 3: the " in said and "is empty; drop such rows" in said
 
 
 # -- text -------------------------------------------------------------------------------------------------------------

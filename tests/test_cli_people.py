@@ -110,7 +110,7 @@ def test_newcomers_of_whole_numbers(numbered):
             "winner,beaten\nitem 1,item 2\n",
             "has no column 'loser'; it has 'winner', 'beaten': call one of them 'loser'",
         ),
-        ("winner,loser\nitem 1,\n", "the loser (column 'loser') in row 0 is empty"),
+        ("winner,loser\nitem 1,\n", "a.csv, line 2: the loser (column 'loser') is empty"),
         ("winner,loser\nitem 1,item 99\n", "item 'item 99' was not in the training data"),
         ("winner,loser\nitem 1,item 1\n", "compares item 'item 1' with itself"),
     ],

@@ -408,7 +408,7 @@ def test_no_column_of_ids():
 
 def test_ids_are_there_once():
     """An id that is there twice is named with its rows; one that is missing too."""
-    with pytest.raises(InputError, match=r"user 'b' has two rows of features \(rows 1 and 3\); keep one"):
+    with pytest.raises(InputError, match=r"user 'b' has another row of features in row 3; keep one"):
         Encoder.learned({"user": ["a", "b", "c", "b", "d"], "x": range(5)}, "user")
     with pytest.raises(InputError, match=r"the user \(column 'user'\) is missing in row 1"):
         Encoder.learned({"user": ["a", None], "x": [1, 2]}, "user")

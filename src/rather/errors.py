@@ -37,6 +37,10 @@ class InputError(ValueError):
         The parameter at fault; the fact then begins with its name.
     remedy : str, optional
         Key of the remedy in ``REMEDIES``. A shell shows another remedy than Python.
+    row : int, optional
+        The row at fault, from 0; the fact then has "in row" and its number. A shell shows the line of the file.
+    table : str, optional
+        The parameter whose table has the row. Default: the data.
 
     Attributes
     ----------
@@ -46,6 +50,10 @@ class InputError(ValueError):
         The parameter at fault, if there is one.
     remedy : str or None
         Key of the remedy in ``REMEDIES``, if there is one.
+    row : int or None
+        The row at fault, if there is one.
+    table : str or None
+        The parameter whose table has the row, if it is not the data.
 
     See Also
     --------
@@ -53,9 +61,16 @@ class InputError(ValueError):
     FileError : Report a file that cannot be read.
     """
 
-    def __init__(self, fact: str = "", parameter: str | None = None, remedy: str | None = None) -> None:
+    def __init__(
+        self,
+        fact: str = "",
+        parameter: str | None = None,
+        remedy: str | None = None,
+        row: int | None = None,
+        table: str | None = None,
+    ) -> None:
         super().__init__(fact if remedy is None else f"{fact}; {REMEDIES[remedy]}")
-        self.fact, self.parameter, self.remedy = fact, parameter, remedy
+        self.fact, self.parameter, self.remedy, self.row, self.table = fact, parameter, remedy, row, table
 
     def __reduce__(self) -> Any:
         return _again, (type(self), str(self), self.__dict__)

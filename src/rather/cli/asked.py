@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..estimators import ESTIMATORS, load
 from ..models.answers import check_answers
 from .ids import as_text, is_text, of_one_kind, typed
-from .inputs import add_csv, read_table, shown
+from .inputs import about, add_csv, read_table, shown
 from .roles import candidates, the_column
 
 
@@ -99,7 +99,16 @@ def _answers(model: Any, options: argparse.Namespace) -> list[tuple[Any, ...]]:
     for role in (name for name in ("weight", "side") if name in present):
         raise InputError(f"{file} has a column {role!r}, which is not read here; leave it out")
     columns = {role: the_column(role, present, {}, file, option=False) for role in ("winner", "loser")}
-    tied = frames.flags(frames.columns(frame, {"tie": "tie"})["tie"], "the tie") if "tie" in present else None
+    with about("answers"):
+        return _pairs(model, frame, columns)
+
+
+def _pairs(model: Any, frame: Any, columns: dict[str, str]) -> list[tuple[Any, ...]]:
+    tied = (
+        frames.flags(frames.columns(frame, {"tie": "tie"})["tie"], "the tie")
+        if "tie" in frames.names_in(frame)
+        else None
+    )
     got = frames.columns(of_one_kind(frame, *columns.values()), columns)
     sides = (as_ids(got[role], f"the {role} (column {columns[role]!r})") for role in columns)
     winner, loser = (as_text(ids).tolist() if is_text(model.items_) else ids.tolist() for ids in sides)
@@ -120,4 +129,5 @@ def items(model: Any, options: argparse.Namespace) -> Any:
     name = present[0] if len(present) == 1 else the_column("item", present, {}, file, option=False)
     if (name if is_text(model.items_) else name.lstrip("-")) in map(str, model.items_.tolist()):
         raise InputError(f"the first line of {file} is {name!r}, an item of the model; put a line 'item' above it")
-    return frames.columns(frame, {"item": name})["item"]
+    with about("items_file"):
+        return as_ids(frames.columns(frame, {"item": name})["item"], f"the item (column {name!r})")

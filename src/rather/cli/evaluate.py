@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.comparisons import Comparisons
+from ..data.frames import columns as frame_columns
 from ..data.frames import names_in
+from ..data.ids import as_ids
 from ..data.table_files import write_table
 from ..data.vote_readers import EVERYONE
 from ..errors import InputError
@@ -16,7 +18,7 @@ from ..estimators import load
 from ..judging.metrics import ndcg, pairwise_accuracy, precision
 from .answer import Document, facts
 from .ids import different
-from .inputs import Source, as_read, read_source, read_table, shown
+from .inputs import Source, about, as_read, read_source, read_table, shown
 from .outputs import check_different, check_table
 from .roles import the_column
 from .strangers import counted, find
@@ -88,6 +90,9 @@ class Judge:
             present, given = names_in(frame), {role: source.columns[role] for role in ("user", "item")}
             told = {role: name if name in present else None for role, name in given.items()}
             columns = {role: the_column(role, present, told, file) for role in given}
+            with about("exclude"):
+                for role, name in columns.items():
+                    as_ids(frame_columns(frame, {role: name})[role], f"the {role} (column {name!r})")
             self._exclude = {given[role]: frame[name] for role, name in columns.items()}
 
     def name_of(self, metric: str) -> str:

@@ -18,7 +18,7 @@ from ..errors import InputError
 from .answer import Document
 from .commands import wrapped
 from .ids import MISSING, as_text, check_complete, is_text
-from .inputs import read_table, shown
+from .inputs import about, read_table, shown
 from .roles import candidates, plain, the_column
 
 ROLES = ("item", "user")
@@ -54,7 +54,9 @@ def _table(file: str, role: str, own: str | None, options: argparse.Namespace) -
     frame = read_table(file, options)
     present = names_in(frame)
     key = _id_column(role, present, own, shown(file))
-    check_complete(frame, {role: key})
+    with about(f"{role}_features"):
+        check_complete(frame, {role: key})
+        as_ids(frame_columns(frame, {role: key})[role], f"the {role} (column {key!r})")
     called = {name: role if name == key != own else name for name in present}
     if isinstance(frame, dict):
         return {called[name]: column if name == key else values(column) for name, column in frame.items()}
@@ -92,7 +94,8 @@ def titles(model: Any, options: argparse.Namespace) -> dict[Any, str]:
     key = _id_column("item", present, None, file)
     columns = {"item": key, "title": the_column("title", [x for x in present if x != key], {}, file, option=False)}
     got = frame_columns(frame, columns)
-    ids, known = as_ids(got["item"], f"the item (column {key!r})"), set(model.items_.tolist())
+    with about("titles"):
+        ids, known = as_ids(got["item"], f"the item (column {key!r})"), set(model.items_.tolist())
     texts = ["" if title is None else str(title).strip() for title in got["title"]]
     pairs = zip((as_text(ids) if is_text(model.items_) else ids).tolist(), texts, strict=True)
     called = {item: title for item, title in pairs if title and item in known}

@@ -77,7 +77,8 @@ def check_complete(frame: Any, columns: Mapping[str, str | None]) -> None:
             row = next(row for row, field in enumerate(fields) if field in MISSING)
             raise InputError(
                 f"the {role} (column {name!r}) in row {row} is {fields[row]!r} and all others are whole numbers; "
-                "drop such rows"
+                "drop such rows",
+                row=row,
             )
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..data.comparisons import Comparisons
-from ..data.csv_text import check_delimiter, check_encoding, columns_of
+from ..data.csv_text import check_delimiter, check_encoding, columns_of, line_of
 from ..data.frames import columns as frame_columns
 from ..data.frames import names_in
-from ..data.table_files import read_file
+from ..data.table_files import line_in_file, read_file
 from ..errors import FileError, InputError
 from .answer import Document
 from .commands import wrapped
@@ -106,18 +107,44 @@ def shown(file: str) -> str:
 
 def read_table(file: str, options: argparse.Namespace) -> Any:
     """The table in a file or, for -, in the CSV text that is piped in."""
-    delimiter, encoding = options.delimiter, options.encoding
+    delimiter, encoding = _delimiter(options), options.encoding
     if delimiter is not None:
-        delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter
         check_delimiter(delimiter)
     if encoding is not None:
         check_encoding(encoding)
     if file != STANDARD_INPUT:
         return read_file(file, delimiter, encoding)
-    raw = sys.stdin.buffer.read()
+    options.piped = raw = sys.stdin.buffer.read()
     if not raw:
         raise FileError("standard input is empty; pipe CSV text into the command")
     return columns_of(raw, "standard input", delimiter, encoding or "utf-8")
+
+
+def _delimiter(options: argparse.Namespace) -> str | None:
+    return "\t" if options.delimiter in ("tab", "\\t") else options.delimiter
+
+
+@contextmanager
+def about(table: str) -> Iterator[None]:
+    """Say of an error about a row that it is in the table that an option names."""
+    try:
+        yield
+    except InputError as e:
+        e.table = e.table or table
+        raise
+
+
+def place(error: InputError, options: argparse.Namespace) -> str | None:
+    """Return the file and the line of an error about a row of a file that was read, as an editor numbers lines."""
+    file = getattr(options, error.table or "file", None)
+    if error.row is None or file is None:
+        return None
+    how = error.row, _delimiter(options), options.encoding
+    if file == STANDARD_INPUT:
+        row, delimiter, encoding = how
+        return f"standard input, line {line_of(options.piped, row, file, delimiter, encoding or 'utf-8')}"
+    line = line_in_file(file, *how)
+    return f"{file}, row {error.row}" if line is None else f"{file}, line {line}"
 
 
 def read_source(options: argparse.Namespace) -> Source:
@@ -191,8 +218,8 @@ def guess(file: str, present: list[str], given: Mapping[str, str | None], no_use
             "neither a comma nor a semicolon nor a tab"
         )
     raise InputError(
-        f"the columns of {file} ({', '.join(map(repr, present))}) do not tell what it holds; say so with --format "
-        f"({', '.join(FORMATS)}) and name the columns (as in: --user who --item what)"
+        f"{file.strip(chr(39))}: cannot guess the format from the columns {', '.join(present)}; for votes give --user, "
+        "--winner and --loser, or say with --format what it holds"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..errors import InputError
+from .inputs import place
 
 # Parameters whose option is not the same word.
 OPTIONS = {"n_threads": "threads", "bias": "no_bias", "n_users": "users", "n_items": "items", "test": "test_share"}
@@ -34,4 +35,6 @@ def in_shell(error: InputError, options: argparse.Namespace) -> str:
     fact, name = error.fact, error.parameter
     if name is not None and (name in options or OPTIONS.get(name, "") in options):
         fact = option(name) + fact.removeprefix(name)
+    if where := place(error, options):
+        fact = f"{where}: {fact.replace(f' in row {error.row}', '', 1)}"
     return fact if error.remedy is None else f"{fact}; {REMEDIES[error.remedy]}"

@@ -17,7 +17,7 @@ from ..models.estimator import Estimator
 from .answer import Document, facts
 from .features import check_learns, files_of, read_features
 from .ids import as_text, is_text
-from .inputs import Source, as_read, read_source
+from .inputs import Source, about, as_read, read_source
 from .outputs import check_different, check_model, saved, show_saved, timed
 
 if TYPE_CHECKING:
@@ -60,8 +60,9 @@ def _updated(model: Any, out: str, options: argparse.Namespace) -> Answer:
     old = None
     if options.old is not None:
         _check_old(model)
-        earlier = read_source(argparse.Namespace(**{**vars(options), "file": options.old}))
-        old = _comparisons(_of_its_kind(model, earlier), own, options, allow_empty=False)
+        with about("old"):
+            earlier = read_source(argparse.Namespace(**{**vars(options), "file": options.old}))
+            old = _comparisons(_of_its_kind(model, earlier), own, options, allow_empty=False)
     features = read_features(options, model.fitted.names)
     told = False
     if type(model).update is Estimator.update:  # which says that it cannot

@@ -34,11 +34,29 @@ def columns_of(raw: bytes, name: str, delimiter: str | None = None, encoding: st
     says in errors where the text is from; a delimiter of None is whichever of , ; and tab the first line has most of.
     """
     raw = _as_utf8(raw, name, encoding)
-    if delimiter is None:
-        head = re.split(b"[\r\n]", raw[: 2**16], maxsplit=1)[0]
-        delimiter = max(",;\t", key=lambda mark: head.count(mark.encode()))
+    delimiter = delimiter or _delimiter(raw)
     made = read_by_pyarrow(raw, name, delimiter) if len(raw) >= LONG else None
     return read_by_standard_library(raw, name, delimiter) if made is None else made
+
+
+def line_of(raw: bytes, row: int, name: str, delimiter: str | None = None, encoding: str = "utf-8") -> int:
+    """Return the line, from 1, on which a row of such columns begins."""
+    raw = _as_utf8(raw, name, encoding)
+    reader = _rows(raw, delimiter or _delimiter(raw))
+    next(reader)
+    line: int = reader.line_num + 1
+    for fields in reader:
+        if fields and not row:
+            break
+        row -= bool(fields)
+        line = reader.line_num + 1
+    return line
+
+
+def _delimiter(raw: bytes) -> str:
+    """Return whichever of , ; and tab the first line has most of."""
+    head = re.split(b"[\r\n]", raw[: 2**16], maxsplit=1)[0]
+    return max(",;\t", key=lambda mark: head.count(mark.encode()))
 
 
 def check_encoding(encoding: str) -> None:

@@ -203,8 +203,13 @@ def dense_of(column: Column, width: int) -> npt.NDArray[Any]:
 def _finite(column: Column, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if values.size and max(np.fmax.reduce(values, None), -float(np.fmin.reduce(values, None))) > LARGEST:
         at = tuple(np.argwhere(np.abs(values) > LARGEST)[0])
-        shown = f"{column.at(int(at[0]))} {'has' if len(at) > 1 else 'is'} {values[at]:g}"
-        raise InputError(f"{shown}; numbers must be from {-LARGEST:g} to {LARGEST:g}, or missing")
+        row = int(at[0])
+        shown = f"{column.at(row)} {'has' if len(at) > 1 else 'is'} {values[at]:g}"
+        raise InputError(
+            f"{shown}; numbers must be from {-LARGEST:g} to {LARGEST:g}, or missing",
+            row=None if column.ids is None else row,
+            table=f"{column.role}_features",
+        )
     return values
 
 

@@ -71,8 +71,12 @@ def _table(
     order = np.argsort(codes, kind="stable")
     twice = np.flatnonzero(codes[order[1:]] == codes[order[:-1]])
     if len(twice):
-        one, other = order[twice[0] : twice[0] + 2]
-        raise InputError(f"{role} {quoted(ids[one])} has two rows of features (rows {one} and {other}); keep one")
+        other = int(order[twice[0] + 1])
+        raise InputError(
+            f"{role} {quoted(ids[other])} has another row of features in row {other}; keep one of them",
+            row=other,
+            table=f"{role}_features",
+        )
     return ids, {name: _column(name, got[name], frame[present[name]], role, ids) for name in names}
 
 

@@ -75,7 +75,7 @@ def _column_of_dict(table: Any, name: str) -> Any:
         return list(column)
     if isinstance(column, np.ma.MaskedArray) and np.ma.getmaskarray(column).any():
         row = int(np.argmax(np.ma.getmaskarray(column)))
-        raise InputError(f"the column {name!r} is missing in row {row}; drop such rows first")
+        raise InputError(f"the column {name!r} is missing in row {row}; drop such rows first", row=row)
     array = np.asarray(column)
     if array.ndim == 0:
         raise InputError(f"the column {name!r} is {column!r}; it must be a list or an array")
@@ -127,18 +127,20 @@ def numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
             try:
                 float(value)
             except (TypeError, ValueError):
-                raise InputError(f"{what} in row {row} is {value!r}; it must be a number") from None
+                raise InputError(f"{what} in row {row} is {value!r}; it must be a number", row=row) from None
         raise InputError(f"{what} cannot be read as numbers") from None
     if array.ndim != 1:
         raise InputError(f"{what} has {array.ndim} dimensions; it must be a flat column")
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
-        raise InputError(f"{what} in row {bad[0]} is {array[bad[0]]}; it must be a finite number")
+        raise InputError(f"{what} in row {bad[0]} is {array[bad[0]]}; it must be a finite number", row=int(bad[0]))
     if not (isinstance(values, np.ndarray) and values.dtype.kind == "f"):
         for row in np.flatnonzero(np.abs(array) >= EXACT).tolist():
             value = str(values[row])
             if INTEGER.fullmatch(value) and abs(int(value)) > EXACT:
-                raise InputError(f"{what} in row {row} is {value}; whole numbers beyond 2**53 would tie: rescale them")
+                raise InputError(
+                    f"{what} in row {row} is {value}; whole numbers beyond 2**53 would tie: rescale them", row=row
+                )
     return array
 
 
@@ -150,7 +152,7 @@ def times(values: Any, what: str) -> Array:
     if array.dtype.kind == "M":
         missing = np.flatnonzero(np.isnat(array))
         if len(missing):
-            raise InputError(f"{what} is missing in row {missing[0]}; drop such rows first")
+            raise InputError(f"{what} is missing in row {missing[0]}; drop such rows first", row=int(missing[0]))
         return array
     if array.dtype.kind in "iu":
         return array
@@ -183,7 +185,7 @@ def _time(value: Any, row: int, what: str) -> tuple[bool, Any]:
     if isinstance(time, (float, np.floating)) and math.isfinite(time):
         return False, float(time)
     raise InputError(
-        f"{what} in row {row} is {value!r}; it must be a number, or a date or time such as 2024-02-29 12:00"
+        f"{what} in row {row} is {value!r}; it must be a number, or a date or time such as 2024-02-29 12:00", row=row
     )
 
 
@@ -213,7 +215,7 @@ def flags(values: Any, what: str) -> npt.NDArray[np.bool_]:
     for row, value in enumerate(array.tolist()):
         key = value.strip().lower() if isinstance(value, str) else value
         if key not in meaning:
-            raise InputError(f"{what} in row {row} is {value!r}; it must be true or false (or 1 or 0)")
+            raise InputError(f"{what} in row {row} is {value!r}; it must be true or false (or 1 or 0)", row=row)
         out[row] = meaning[key]
     return out
 

@@ -31,7 +31,10 @@ def as_ids(values: Any, what: str) -> Ids:
         fits = array.dtype.itemsize < 8 or int(array.max()) < 2**63
         return array.astype(np.int64 if fits else object)
     if array.dtype.kind == "f" and np.isnan(array).any():
-        raise InputError(f"{what} is missing in row {np.argmax(np.isnan(array))}; drop such rows first")
+        raise InputError(
+            f"{what} is missing in row {np.argmax(np.isnan(array))}; drop such rows first",
+            row=int(np.argmax(np.isnan(array))),
+        )
     if array.dtype.kind not in "UTO":
         advice = CONVERT if array.dtype.kind == "f" else ""
         raise InputError(
@@ -68,17 +71,19 @@ def _checked_objects(array: Ids, what: str) -> Ids:
     kinds = set(map(type, values))
     if all(issubclass(k, str) for k in kinds):
         if "" in values:
-            raise InputError(f"{what} in row {values.index('')} is empty; drop such rows")
+            raise InputError(f"{what} in row {values.index('')} is empty; drop such rows", row=int(values.index("")))
         # an enumeration's text, not its name
         return array if kinds <= {str} else np.array([str.__str__(v) for v in values], dtype=object)
     if all(issubclass(k, (int, np.integer)) and not issubclass(k, bool) for k in kinds):
         return _from_list([int(v) for v in array])
     for row, value in enumerate(array.tolist()):
         if _is_missing(value):
-            raise InputError(f"{what} is missing in row {row}; drop such rows first")
+            raise InputError(f"{what} is missing in row {row}; drop such rows first", row=row)
         if isinstance(value, bool) or not isinstance(value, (str, int, np.integer)):
             advice = CONVERT if isinstance(value, (float, np.floating)) else ""
-            raise InputError(f"{what} in row {row} is {quoted(value)}; ids must be strings or integers{advice}")
+            raise InputError(
+                f"{what} in row {row} is {quoted(value)}; ids must be strings or integers{advice}", row=row
+            )
     row = next(k for k, v in enumerate(array) if isinstance(v, str) != isinstance(array[0], str))
     first, other = quoted(array[0]), quoted(array[row])
     raise InputError(f"{what} mixes strings and integers (row 0: {first}, row {row}: {other}); use one kind")

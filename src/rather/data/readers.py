@@ -91,7 +91,8 @@ def ratings(
     if len(large):
         raise InputError(
             f"the {what} (column {rating!r}) in row {large[0]} is {values[large[0]]}; "
-            f"it must be from {-LARGEST_RATING:g} to {LARGEST_RATING:g}"
+            f"it must be from {-LARGEST_RATING:g} to {LARGEST_RATING:g}",
+            row=int(large[0]),
         )
     if not len(u):
         raise InputError(f"there are no {what}s: the table has no rows")

@@ -15,7 +15,7 @@ from typing import Any
 from .. import memory
 from ..errors import FileError, InputError
 from . import frames, tables
-from .csv_text import INSTEAD, PYARROW, columns_of
+from .csv_text import INSTEAD, PYARROW, columns_of, line_of
 from .whole_files import cannot_write, destination, existing, written_whole
 
 UNPACKED = 4  # bytes of text for a byte of .gz, about
@@ -43,14 +43,28 @@ def read_file(path: str | Path, delimiter: str | None = None, encoding: str | No
         raise FileError(f"the file {str(path)!r} ends in {kind!r}; it must end in .csv, .tsv, .txt or .parquet")
     text = size * UNPACKED if packed else size
     memory.require(float(text * PYARROW[0]), f"to read the file {str(path)!r}", INSTEAD)
-    try:
-        with (gzip.open if packed else open)(path, "rb") as f:
-            raw = _read(f, f"to read the file {str(path)!r}")
-    except (zlib.error, EOFError, OSError) as e:
-        raise FileError(f"the file {str(path)!r} cannot be read as CSV text: {e}") from e
+    raw = _raw(path, packed)
     if delimiter is None and kind == ".tsv":
         delimiter = "\t"
     return columns_of(raw, f"the file {str(path)!r}", delimiter, encoding or "utf-8")
+
+
+def line_in_file(path: str | Path, row: int, delimiter: str | None = None, encoding: str | None = None) -> int | None:
+    """Return the line, from 1, on which a row of a CSV file begins; None for Parquet, which has no lines."""
+    path = Path(path)
+    suffixes = [s.lower() for s in path.suffixes]
+    if suffixes[-1:] == [".parquet"]:
+        return None
+    delimiter = "\t" if delimiter is None and ".tsv" in suffixes[-2:] else delimiter
+    return line_of(_raw(path, suffixes[-1:] == [".gz"]), row, str(path), delimiter, encoding or "utf-8")
+
+
+def _raw(path: Path, packed: bool) -> bytes:
+    try:
+        with (gzip.open if packed else open)(path, "rb") as f:
+            return _read(f, f"to read the file {str(path)!r}")
+    except (zlib.error, EOFError, OSError) as e:
+        raise FileError(f"the file {str(path)!r} cannot be read as CSV text: {e}") from e
 
 
 def _read(f: Any, what: str) -> bytes:

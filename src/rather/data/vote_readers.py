@@ -113,7 +113,9 @@ def _made(
         raise InputError("there are no votes: the table has no rows")
     same = np.flatnonzero(win == lose)
     if len(same):
-        raise InputError(f"row {same[0]} compares item {quoted(win[same[0]])} with itself; drop such rows")
+        raise InputError(
+            f"item {quoted(win[same[0]])} is compared with itself in row {same[0]}; drop such rows", row=int(same[0])
+        )
     w = None if weight is None else weights_in(got["weight"], weight)
     users, (u,) = factorize([who], "user")
     if bar is not None and ((win == bar[0][0]) | (lose == bar[0][0])).any():
@@ -184,7 +186,8 @@ def _differences(got: dict[str, Any], asked: dict[str, tuple[str, ...]]) -> dict
             if len(large):
                 raise InputError(
                     f"the covariate (column {column!r}) in row {large[0]} is {values[large[0]]}; "
-                    f"it must be from {-LARGEST_COVARIATE:g} to {LARGEST_COVARIATE:g}"
+                    f"it must be from {-LARGEST_COVARIATE:g} to {LARGEST_COVARIATE:g}",
+                    row=int(large[0]),
                 )
             read.append(values)
         made[name] = read[0] - read[1] if len(read) == 2 else read[0]
@@ -214,7 +217,8 @@ def _side(values: Any, win: Ids, lose: Ids, column: str) -> Any:
         if len(bad):
             raise InputError(
                 f"the side (column {column!r}) in row {bad[0]} is {quoted(ids[bad[0]])}; it must be the item that "
-                f"stood first, {quoted(win[bad[0]])} or {quoted(lose[bad[0]])}, or true where the winner did"
+                f"stood first, {quoted(win[bad[0]])} or {quoted(lose[bad[0]])}, or true where the winner did",
+                row=int(bad[0]),
             )
     if len(first) >= TELLING and (first.all() or not first.any()):
         raise InputError(
@@ -252,7 +256,8 @@ def _outcomes(values: Any, left: Ids, right: Ids, column: str) -> Any:
         if named is not None and said is not None and named != said:
             raise InputError(
                 f"the outcome (column {column!r}) in row {row} is {quoted(value)}, which is an item and also a word "
-                "for another outcome; write left, right and tie, or call such items otherwise"
+                "for another outcome; write left, right and tie, or call such items otherwise",
+                row=row,
             )
         if named is not None:
             won[row] = named
@@ -261,7 +266,9 @@ def _outcomes(values: Any, left: Ids, right: Ids, column: str) -> Any:
         else:
             raise InputError(
                 f"the outcome (column {column!r}) in row {row} is {quoted(value)}; it must be left, right or tie "
-                "(model_a, 'both bad' and their like are understood, and the item that won): replace it by one of these"
+                "(model_a, 'both bad' and their like are understood, and the item that won): replace it by one of "
+                "these",
+                row=row,
             )
     return won
 
@@ -272,7 +279,8 @@ def weights_in(values: Any, column: str) -> Any:
     if len(bad):
         raise InputError(
             f"the weight (column {column!r}) in row {bad[0]} is {given[bad[0]]}; "
-            f"it must be from 0 to {LARGEST_WEIGHT:,.0f}: scale larger weights down"
+            f"it must be from 0 to {LARGEST_WEIGHT:,.0f}: scale larger weights down",
+            row=int(bad[0]),
         )
     return given.astype(np.float32)
 

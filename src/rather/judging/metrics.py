@@ -109,7 +109,8 @@ def ndcg(
     if len(large):
         raise InputError(
             f"the rating (column {rating!r}) in row {large[0]} is {values[large[0]]}, too large for a gain of "
-            f"2^rating - 1; rescale the ratings to at most {LARGEST_RATING}"
+            f"2^rating - 1; rescale the ratings to at most {LARGEST_RATING}",
+            row=int(large[0]),
         )
     users, u, items, j = users_and_items(got, user, item)
     order = once_each(users, u, items, j)
