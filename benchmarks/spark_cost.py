@@ -185,7 +185,8 @@ def some_rounds(_: int, shape: Shape) -> dict[str, float]:
     shards = np.linspace(0, shape.users, shape.shards + 1).astype(np.int64)
     source.store.in_shards(shards, 0, lambda x: sums.append(x.nbytes), 1)
     model, began = AltSVM(rank=shape.rank, exposure=True, n_threads=1), time.process_time()
-    problem = model._spec().problem(source, model._spec().scales(source)[0], model._exposure(source), shape.rank)
+    spec = model._spec()
+    problem = spec.problem(source, spec.scales(source)[0], spec.exposed(source), shape.rank)
     start.spectral(problem, 0)
     before = time.process_time() - began
     for n in range(WARM + ROUNDS):

@@ -19,9 +19,9 @@ import numpy as np
 import rather
 from measuring import bench, tables
 from measuring.smoke import sized
-from rather.models.lowrank import LowRank
 from rather.solving import start
 from rather.solving.problem import Problem
+from rather.solving.spec import Spec
 
 N, RANK = 100, 100
 REPEATS = {"letterboxd": 1}
@@ -35,7 +35,7 @@ class Phases:
         self.seconds: dict[str, float] = defaultdict(float)
         self._inside = False
         for name, owner, method in (
-            ("exposure", LowRank, "_exposure"), ("item step", Problem, "item_step"), ("user step", Problem, "user_step")
+            ("exposure", Spec, "exposed"), ("item step", Problem, "item_step"), ("user step", Problem, "user_step")
         ):  # fmt: skip
             setattr(owner, method, self.of(name, getattr(owner, method)))
         setattr(start, "spectral", self.of("start", start.spectral))  # noqa: B010 (a patch)

@@ -10,12 +10,10 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
+from rather.cli.commands import TEXTS
 from rather.cli.main import main
 
-COMMANDS = (
-    "demo", "fit", "update", "split", "evaluate", "rank", "recommend", "probability", "differences", "effects",
-    "tastes", "ask", "serve", "simulate", "data", "paper", "doctor",
-)  # fmt: skip
+COMMANDS = tuple(TEXTS)
 
 
 def said(*arguments: str) -> str:

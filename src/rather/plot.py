@@ -21,6 +21,7 @@ BAND, PALE = "#eceff4", "#b3bccb"
 SURE = 0.9  # of ellipses and error bars
 LABELS, DOTS = 25, 2000  # items and people on a map, at most
 ASKED = 100_000  # of the pairs that test ratings imply
+NEEDED = "pictures need matplotlib; install it with: pip install 'rather[plot]'"
 BINS = 10
 SPOTS = (1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)  # of labels, beside points
 
@@ -443,17 +444,17 @@ def learning_curve(
 # -- parts ------------------------------------------------------------------------------------------------------------
 
 
-def pyplot() -> Any:
+def _pyplot() -> Any:
     """Return matplotlib's pyplot; refuse to draw where it is not installed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as e:
-        raise InputError("pictures need matplotlib; install it with: pip install 'rather[plot]'") from e
+        raise InputError(NEEDED) from e
     return plt
 
 
 def _axes(ax: Any, height: float, width: float = 8.0) -> Any:
-    return pyplot().subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
+    return _pyplot().subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
 
 
 def _plain(ax: Any) -> Any:

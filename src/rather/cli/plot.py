@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from .. import plot
@@ -77,7 +78,8 @@ def _check(options: argparse.Namespace) -> None:
     if path.exists() and not options.force:
         raise InputError(f"{options.out!r} exists already; give another name, or --force to overwrite it")
     os.environ["MPLBACKEND"] = "agg"  # which needs no screen
-    plot.pyplot()
+    if find_spec("matplotlib") is None:
+        raise InputError(plot.NEEDED)
 
 
 def _opened(options: argparse.Namespace) -> tuple[Any, Any]:
