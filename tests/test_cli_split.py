@@ -144,7 +144,7 @@ def test_menus_stay_whole(tmp_path, parts):
         (("--test-share", 0.5, "--by", "user"), "--by says whose time is cut and goes with --time"),
         (("--test-share", 0.5, "--seed", -1), "--seed is -1"),
         (("--time", "when"), "has no column 'when' (for the timestamp)"),
-        (("--time", "note"), "(column 'note') in row 0"),
+        (("--time", "note"), "ratings.csv, line 2: the time (column 'note') is"),
         (("--test-share", 0.5, "--format", "votes"), "has no column 'winner'"),
         (("--per-user", 5, "--format", "clicks"), "--per-user is for ratings, and these are clicks"),
     ],
