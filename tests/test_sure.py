@@ -314,7 +314,7 @@ def test_whose_vectors_are_known_beside_what_is_expected(monkeypatch):
         (described, described.fold_in(answer).posterior, False, True),
         (described, described.fold_in(answer, features={"age": 1.0}).posterior, True, True),
     ):
-        mine, other = (Items.of(model, model._crowd(), x, newcomer).Z for x in (beside, not beside))
+        mine, other = (Items.of(model.fitted.scorer, model._crowd(), x, newcomer).Z for x in (beside, not beside))
         assert mine.shape != other.shape or np.abs(mine - other).max() > 1e-3
         assert np.array_equal(belief.Z, mine)
 
