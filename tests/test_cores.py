@@ -15,9 +15,12 @@ def _no_limits(monkeypatch, tmp_path):
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    cores._quota.cache_clear()
+    kept = cores._cores, cores._quota
+    for cached in kept:
+        cached.cache_clear()
     yield
-    cores._quota.cache_clear()
+    for cached in kept:
+        cached.cache_clear()
 
 
 def grouped(proc, version, group, root="/", controller="cpu"):

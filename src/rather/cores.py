@@ -14,7 +14,7 @@ def limits() -> dict[str, int]:
 
     joblib limits the threads of its workers by setting ``OMP_NUM_THREADS`` in them.
     """
-    found = {"cores": os.cpu_count() or 1}
+    found = {"cores": _cores()}
     if hasattr(os, "sched_getaffinity"):
         found["affinity"] = len(os.sched_getaffinity(0))
     quota = _quota()
@@ -29,6 +29,11 @@ def limits() -> dict[str, int]:
 def default() -> int:
     """Return the smallest of the limits."""
     return min(limits().values())
+
+
+@functools.cache  # the system call takes as long as a short question to a model
+def _cores() -> int:
+    return os.cpu_count() or 1
 
 
 @functools.cache  # reading the files takes longer than most questions to a model
