@@ -10,8 +10,8 @@ INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -q --no-
 
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
-TESTS := lint python clang thorough old-versions spark spark-3.5 browser durable postgres schemathesis fuzz
-NIGHTLY := tests spark sanitize fuzz baseline avx2 avx512
+TESTS := lint python clang thorough old-versions spark browser durable postgres schemathesis fuzz
+NIGHTLY := tests spark spark-3.5 durable sanitize fuzz baseline avx2 avx512
 
 .PHONY: demo serve docs docs-serve pictures test test-all $(TESTS:%=test-%) nightly $(NIGHTLY:%=nightly-%) fuzz lint format bench paper sanitize clean
 .DEFAULT_GOAL := help
@@ -33,17 +33,17 @@ test-lint: $(VENV)/installed-dev
 test-python: $(VENV)/installed-dev
 	$(PART) python $(BIN)/python -m pytest $(PARALLEL)
 
-test-all: test-thorough test-clang test-old-versions test-spark test-spark-3.5 test-browser test-durable test-postgres test-schemathesis test-fuzz
+test-all: test-thorough test-clang test-old-versions test-spark test-browser test-durable test-postgres test-schemathesis test-fuzz
 test-all: ## What takes more than a Python user needs: the longer tests, Clang, old scikit-learn and numpy, Spark, a browser, PostgreSQL, a server killed and prodded, and a minute of fuzzing; make -k test-all goes on after a failure
 
 test-thorough: $(VENV)/installed-dev
 	$(PART) thorough $(BIN)/python -m pytest $(PARALLEL) -m thorough
 
-test-clang test-old-versions test-spark test-browser test-durable test-postgres: test-%: $(VENV)/installed-dev
+test-clang test-old-versions test-spark test-browser test-postgres: test-%: $(VENV)/installed-dev
 	$(PART) $* bash scripts/$* $(VENV)
 
-test-spark-3.5: $(VENV)/installed-dev
-	$(PART) spark-3.5 bash scripts/spark $(VENV) 3.5
+test-durable: $(VENV)/installed-dev
+	RATHER_ANSWERS=2000 RATHER_KILLS=3 $(PART) durable bash scripts/durable $(VENV)
 
 test-schemathesis: $(VENV)/installed-dev
 	$(PART) -1 schemathesis bash scripts/schemathesis $(VENV)
@@ -51,13 +51,19 @@ test-schemathesis: $(VENV)/installed-dev
 test-fuzz: $(VENV)/installed-dev
 	$(PART) -1 fuzz $(BIN)/python -m fuzz files frames fits kills --scale 0.005
 
-nightly: $(NIGHTLY:%=nightly-%) ## What takes long: the tests marked nightly, Spark's too, the sanitizers, an hour of fuzzing, all tests with each instruction set
+nightly: $(NIGHTLY:%=nightly-%) ## What takes long: the tests marked nightly, Spark's too, an older Spark, ten thousand answers and ten kills, the sanitizers, an hour of fuzzing, all tests with each instruction set
 
 nightly-tests: $(VENV)/installed-dev
 	$(PART) nightly $(BIN)/python -m pytest $(PARALLEL) -m nightly
 
 nightly-spark: $(VENV)/installed-dev
 	$(PART) nightly-spark bash scripts/spark $(VENV) newest -m nightly tests/test_spark_*.py
+
+nightly-spark-3.5: $(VENV)/installed-dev
+	$(PART) nightly-spark-3.5 bash scripts/spark $(VENV) 3.5
+
+nightly-durable: $(VENV)/installed-dev
+	$(PART) nightly-durable bash scripts/durable $(VENV)
 
 nightly-sanitize: $(VENV)/installed-dev
 	PYTHON=$(BIN)/python $(PART) sanitize bash scripts/sanitize
