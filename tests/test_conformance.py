@@ -98,7 +98,7 @@ def test_a_callback_that_pickle_refuses():
         pickle.dumps(made)
     assert pickle.loads(pickle.dumps(made.fit(votes))).callback is None
     for words in (rather.Estimator.__getstate__.__doc__, rather.AltSVM.__doc__):
-        assert "cannot be pickled before it is fitted" in " ".join(words.split())
+        assert "lambda" in words and "fitted" in words
 
 
 class Popular:
