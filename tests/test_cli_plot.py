@@ -10,6 +10,8 @@ from rather.cli.commands import PICTURES
 from rather.data.table_files import write_table
 from shell import complaint, document, run
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 pytest.importorskip("matplotlib")
 
 

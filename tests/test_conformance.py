@@ -12,6 +12,8 @@ from rather.data.clicks import AgainstUnseen, DrawnPairs
 from rather.testing import check_estimator, checks
 from rather.testing import small_data as data
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 SEES = {
     "ItemMean": "ratings", "Differences": "ratings", "CofiRank": "ratings", "LCR": "ratings", "RobiRank": "clicks",
     "Popularity": "clicks", "RP3beta": "clicks", "EASE": "clicks", "ClickRanker": "clicks",

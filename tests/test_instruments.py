@@ -36,7 +36,7 @@ def cited():
 
 
 CITED = list(cited())
-LONG = ("asking", "described", "pictures", "sure", "swayed", "table2")  # some seconds even with --smoke
+LONG = ("asking", "convex", "described", "figure2", "pictures", "sameness", "sure", "swayed", "table2", "turns")  # some seconds even with --smoke
 COMMANDS = sorted(
     {(path, ()) for path in SCRIPTS}
     | {(path, tuple(shlex.split(rest))) for _, path, rest in CITED if path in SCRIPTS and "[" not in rest}

@@ -13,6 +13,8 @@ from rather.models.kept import PREFIX
 from rather.models.tensors import read_tensors, write_tensors
 from rather.testing import small_data
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 
 def comparisons_of_all_kinds():
     rated, clicks = small_data("ratings"), small_data("clicks")

@@ -9,6 +9,8 @@ import rather
 from rather import Comparisons
 from rather.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 
 def by_search(n_items, edges):
     """The parts by a search from every item, largest first."""

@@ -6,6 +6,8 @@ import pytest
 import rather
 from rather import AltSVM, Comparisons, Global, InputError, plot
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
