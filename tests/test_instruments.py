@@ -36,7 +36,9 @@ def cited():
 
 
 CITED = list(cited())
-LONG = ("asking", "convex", "described", "figure2", "pictures", "sameness", "sure", "swayed", "table2", "turns")  # some seconds even with --smoke
+LONG = (  # some seconds even with --smoke
+    "asking", "convex", "described", "figure2", "pictures", "sameness", "sure", "swayed", "table2", "turns",
+)  # fmt: skip
 COMMANDS = sorted(
     {(path, ()) for path in SCRIPTS}
     | {(path, tuple(shlex.split(rest))) for _, path, rest in CITED if path in SCRIPTS and "[" not in rest}
