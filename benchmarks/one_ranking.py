@@ -2,7 +2,7 @@
 
     python benchmarks/one_ranking.py [--only SET ...] [--sizes 10 100 1000 10000]
 
-Of every set some votes are training data, and at most 20,000 others are asked. choix has the ridge of a grid that does
+Some votes of each set are training data, and at most 20,000 others are asked. choix has the ridge of a grid that does
 best in five folds of the training votes. Items that training does not know have the mean score. (evalica gives all
 items one score where one of them has won nothing.) Rows are means over so
 many draws, each with seeds of its own. In simulated worlds ``covered`` is the share of true places within intervals of
