@@ -1,0 +1,6 @@
+"""Where the project lives. Warnings, help texts, the site and pyproject.toml all give these addresses."""
+
+REPOSITORY = "https://github.com/rather-ranking/rather"
+ISSUES = REPOSITORY + "/issues"
+SITE = "https://rather-ranking.github.io/rather"
+MESSAGES = SITE + "/reference/errors-and-warnings.html"
