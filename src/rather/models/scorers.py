@@ -272,9 +272,9 @@ class Scorer:
         Parameters
         ----------
         tensors : mapping of array
-            Arrays by name, as :meth:`tensors` returned them.
+            Arrays by name, as :meth:`Scorer.tensors` returned them.
         about : mapping
-            The rest, as :meth:`about` returned it.
+            The rest, as :meth:`Scorer.about` returned it.
         fitted : FittedModel
             The rest of the model, such as its users and items.
 
@@ -656,9 +656,9 @@ class Factors(Scorer):
         Parameters
         ----------
         tensors : mapping of array
-            Arrays by name, as :meth:`tensors` returned them.
+            Arrays by name, as :meth:`Scorer.tensors` returned them.
         about : mapping
-            The rest, as :meth:`about` returned it.
+            The rest, as :meth:`Scorer.about` returned it.
         fitted : FittedModel
             The rest of the model, such as its users and items.
 
