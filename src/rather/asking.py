@@ -45,6 +45,14 @@ class Question:
     See Also
     --------
     next_question : Return the most informative pair to ask.
+
+    Examples
+    --------
+    >>> import rather
+    >>> model = rather.AltSVM(rank=1).fit(rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons)
+    >>> question = rather.next_question(model)
+    >>> question.left in model.items_, 0 < question.probability < 1, question.policy
+    (True, True, 'everything')
     """
 
     left: Any
@@ -73,6 +81,14 @@ class TopCertainty:
     See Also
     --------
     top_certainty : Estimate the certainty of a user's first places.
+
+    Examples
+    --------
+    >>> import rather
+    >>> model = rather.AltSVM(rank=1).fit(rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons)
+    >>> certainty = rather.top_certainty(model, top=3)
+    >>> certainty.top, 0 < certainty.share < 1
+    (3, True)
     """
 
     top: int

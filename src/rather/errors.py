@@ -59,6 +59,16 @@ class InputError(ValueError):
     --------
     NotFittedError : Report a model that is not fitted yet.
     FileError : Report a file that cannot be read.
+
+    Examples
+    --------
+    >>> import rather
+    >>> votes = rather.Comparisons.from_frame({"user": ["ann", "bob"], "winner": ["A", "B"], "loser": ["B", "C"]})
+    >>> try:
+    ...     rather.AltSVM(rank=-1).fit(votes)
+    ... except rather.InputError as error:
+    ...     print(error.parameter)
+    rank
     """
 
     def __init__(
@@ -91,6 +101,15 @@ class NotFittedError(InputError, AttributeError):
     See Also
     --------
     InputError : Report input that cannot be used.
+
+    Examples
+    --------
+    >>> import rather
+    >>> try:
+    ...     rather.Global().rank()
+    ... except rather.NotFittedError:
+    ...     print("call fit first")
+    call fit first
     """
 
     def __new__(cls, *args: Any) -> NotFittedError:
@@ -110,6 +129,15 @@ class FileError(InputError):
     --------
     load : Read a model from a file.
     InputError : Report input that cannot be used.
+
+    Examples
+    --------
+    >>> import rather
+    >>> try:
+    ...     rather.load("missing.rather")
+    ... except rather.FileError:
+    ...     print("fit the model first")
+    fit the model first
     """
 
 

@@ -55,6 +55,13 @@ def tastes(model: Any, user: Any = None, top: int = 20, ax: Any = None) -> Any:
     See Also
     --------
     rather.AltSVM.tastes : Return the table that is drawn.
+
+    Examples
+    --------
+    >>> import rather
+    >>> comparisons = rather.simulate(n_users=40, n_items=4, rank=1).comparisons
+    >>> features = {"item": comparisons.items, "price": [1.0, 2.0, 2.5, 4.0]}
+    >>> ax = rather.plot.tastes(rather.AltSVM(rank=1).fit(comparisons, item_features=features))
     """
     number("top", top, at_least=1, integer=True)
     table = model.tastes(user)
@@ -107,6 +114,12 @@ def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 
     See Also
     --------
     rather.AltSVM.rank : Return the table that is drawn.
+
+    Examples
+    --------
+    >>> import rather
+    >>> model = rather.Global().fit(rather.simulate(n_users=50, n_items=20, seed=0).comparisons)
+    >>> ax = rather.plot.leaderboard(model, top=10)
     """
     number("interval", interval, above=0.0, below=1.0)
     number("top", top, at_least=1, integer=True)
@@ -168,6 +181,13 @@ def person(person: Person, top: int = 15, interval: float = 0.9, ax: Any = None)
     See Also
     --------
     rather.Person.difference : Return the table that is drawn.
+
+    Examples
+    --------
+    >>> import rather
+    >>> model = rather.AltSVM(rank=1).fit(rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons)
+    >>> person = model.fold_in([("item 1", "item 2"), ("item 1", "item 3")])
+    >>> ax = rather.plot.person(person)
     """
     if not isinstance(person, Person):
         raise InputError(f"person is of type {type(person).__name__}; it must be a Person, of model.fold_in(answers)")
@@ -220,6 +240,12 @@ def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None)
     See Also
     --------
     rather.AltSVM.similar_items : Find similar items.
+
+    Examples
+    --------
+    >>> import rather
+    >>> model = rather.AltSVM(rank=2).fit(rather.simulate(n_users=20, n_items=5, rank=2, per_user=5).comparisons)
+    >>> ax = rather.plot.taste_map(model)
     """
     model = person.model if isinstance(person, Person) else model
     now, typical, _ = known_of(model, None)
@@ -285,6 +311,13 @@ def calibration(model: Any, test: Comparisons, ax: Any = None) -> Any:
     --------
     rather.Estimator.calibrate : Calibrate probabilities on held-out comparisons.
     rather.pairwise_accuracy : Measure how many test comparisons a model predicts.
+
+    Examples
+    --------
+    >>> import rather
+    >>> world = rather.simulate(n_users=50, n_items=20, seed=0)
+    >>> model = rather.Global().fit(world.comparisons)
+    >>> ax = rather.plot.calibration(model, world.test(n=500))
     """
     if not isinstance(model, Estimator):
         raise InputError(f"the model is of type {type(model).__name__}; it must be one of rather's")
@@ -344,6 +377,12 @@ def history(model: Any, ax: Any = None) -> Any:
     See Also
     --------
     rather.AltSVM : Fit in rounds; ``history_`` holds their records.
+
+    Examples
+    --------
+    >>> import rather
+    >>> model = rather.AltSVM(rank=1).fit(rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons)
+    >>> ax = rather.plot.history(model)
     """
     rounds = model.fitted.history if isinstance(model, Estimator) else getattr(model, "history_", None)
     if not rounds:
@@ -404,6 +443,12 @@ def learning_curve(
     --------
     rather.Comparisons.sample : Draw at most a few comparisons of every user.
     rather.answers_needed : Plan how many answers to ask of each user.
+
+    Examples
+    --------
+    >>> import rather
+    >>> comparisons = rather.simulate(n_users=50, n_items=20, per_user=10, seed=0).comparisons
+    >>> ax = rather.plot.learning_curve(rather.AltSVM(rank=2), comparisons, answers=[2, 5])
     """
     if not isinstance(estimator, Estimator):
         raise InputError(f"the estimator is of type {type(estimator).__name__}; it must be one of rather's")

@@ -557,6 +557,13 @@ class Comparisons(WithFeatures):
         See Also
         --------
         Comparisons.parts : Return the part that each item is in.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = rather.Comparisons.from_frame({"user": ["ann", "bob"], "winner": ["A", "C"], "loser": ["B", "D"]})
+        >>> votes.part_sizes()
+        [2, 2]
         """
         found = self.parts()
         return [int(size) for size in np.bincount(found[found >= 0])]
@@ -574,6 +581,14 @@ class Comparisons(WithFeatures):
         See Also
         --------
         Comparisons.to_frame : Write the comparisons down with ids.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = rather.Comparisons.from_frame({"user": ["ann", "bob"], "winner": ["A", "B"], "loser": ["B", "C"]})
+        >>> pairs = votes.pairs()
+        >>> pairs.user.tolist(), pairs.winner.tolist(), pairs.loser.tolist()
+        ([0, 1], [0, 1], [1, 2])
         """
         return self.source.pairs()
 
@@ -685,6 +700,14 @@ class Comparisons(WithFeatures):
         See Also
         --------
         Comparisons.split : Hold out comparisons or items, as you choose.
+
+        Examples
+        --------
+        >>> import rather
+        >>> comparisons = rather.simulate(n_users=20, n_items=5, seed=0).comparisons
+        >>> train, test = comparisons.hold_out(0.2, seed=0)
+        >>> len(train) + len(test) <= len(comparisons)
+        True
         """
         parts = self.source.hold_out(share, np.random.default_rng(seed), seed, users)
         return self._with(parts[0]), self._with(parts[1])
@@ -779,6 +802,15 @@ class Comparisons(WithFeatures):
         See Also
         --------
         Comparisons.extended : Join newer comparisons.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = rather.Comparisons.from_frame({"user": ["ann", "bob"], "winner": ["A", "B"], "loser": ["B", "C"]})
+        >>> new = rather.Comparisons.from_frame({"user": ["dan"], "winner": ["D"], "loser": ["A"]})
+        >>> both, union = votes.joined(new)
+        >>> both.items.tolist(), union.items.codes[1].tolist()
+        (['A', 'B', 'C', 'D'], [0, 3])
         """
         new.refuse_features("old.extended(new).with_features(...), or update(new, item_features=...)")
         union = united((self.users, self.items), (new.users, new.items))
@@ -802,6 +834,15 @@ class Comparisons(WithFeatures):
         See Also
         --------
         Comparisons.extended : Join newer comparisons.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = rather.Comparisons.from_frame({"user": ["ann", "bob"], "winner": ["A", "B"], "loser": ["B", "C"]})
+        >>> new = rather.Comparisons.from_frame({"user": ["dan"], "winner": ["D"], "loser": ["A"]})
+        >>> union = votes.joined(new)[1]
+        >>> len(votes.with_later(new.source, union))
+        3
         """
         joined = self.source.extended(source, union)
         made = Comparisons(union.users.ids, union.items.ids, joined, self.frame_kind, self.names)

@@ -42,6 +42,13 @@ class World:
     See Also
     --------
     simulate : Simulate comparisons.
+
+    Examples
+    --------
+    >>> import rather
+    >>> world = rather.simulate(n_users=20, n_items=5, rank=2, seed=0)
+    >>> world.user_factors.shape, world.item_factors.shape
+    ((20, 2), (5, 2))
     """
 
     comparisons: Comparisons
@@ -87,6 +94,13 @@ class World:
         See Also
         --------
         World.test : Simulate new comparisons.
+
+        Examples
+        --------
+        >>> import rather
+        >>> world = rather.simulate(n_users=20, n_items=5, rank=2, seed=0)
+        >>> world.margins([0, 1], [2, 2], [3, 3]).shape
+        (2,)
         """
         return np.asarray(np.einsum("tr,tr->t", self.user_factors[i], self.item_factors[j] - self.item_factors[k]))
 

@@ -31,6 +31,15 @@ class Split(tuple[Any, Any]):
     split_ratings : Hold out all but a few ratings of every user.
     split_clicks : Hold out a share of every user's clicks.
     split_time : Split by time.
+
+    Examples
+    --------
+    >>> import rather
+    >>> ratings = {"user": ["ann"] * 3 + ["bob"], "item": ["A", "B", "C", "A"], "rating": [5, 3, 1, 4]}
+    >>> split = rather.split_ratings(ratings, per_user=2, min_test=1)
+    >>> train, test = split
+    >>> len(train), len(test), split.left_out
+    (3, 3, 1)
     """
 
     left_out: int

@@ -150,6 +150,12 @@ class WithFeatures:
         See Also
         --------
         Comparisons.with_features : Add features.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = rather.Comparisons.from_frame({"user": ["ann", "bob"], "winner": ["A", "B"], "loser": ["B", "C"]})
+        >>> votes.refuse_features("fit")  # no error: these have none
         """
         if self.item_features is not None or self.user_features is not None:
             raise InputError(f"features of newer data are given apart, not by with_features: {instead}")
@@ -174,6 +180,14 @@ class WithFeatures:
         See Also
         --------
         Comparisons.from_embeddings : Read choices between embeddings.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> texts = np.random.default_rng(0).standard_normal((40, 4))
+        >>> choices = rather.Comparisons.from_embeddings(["ann", "bob"] * 10, texts[:20], texts[20:])
+        >>> choices.encoded().item_features is not None
+        True
         """
         if not isinstance(self.source, Embedded) or self.item_features is not None:
             return self
@@ -199,6 +213,14 @@ class WithFeatures:
         See Also
         --------
         Comparisons.with_features : Read features from a table.
+
+        Examples
+        --------
+        >>> import rather
+        >>> votes = rather.Comparisons.from_frame({"user": ["ann", "bob"], "winner": ["A", "B"], "loser": ["B", "C"]})
+        >>> known = votes.with_features(item_features={"item": ["A", "B", "C"], "price": [1, 2, 3]})
+        >>> votes.knowing(None, known.item_features).item_features is known.item_features
+        True
         """
         made: C = self._with(self.source)
         made.user_vocabulary, made.item_vocabulary = self.user_vocabulary, self.item_vocabulary

@@ -108,6 +108,13 @@ class Mean(float):
         See Also
         --------
         Mean.of : Return the mean of users' values.
+
+        Examples
+        --------
+        >>> import rather
+        >>> mean = rather.Mean.from_sums(part=6.0, whole=8.0, spread=1.0, n_users=4)
+        >>> float(mean), mean.n_users
+        (0.75, 4)
         """
         made = cls(part / whole)
         made.standard_error = math.sqrt(spread * n_users / (n_users - 1)) / whole if n_users > 1 else math.nan

@@ -66,6 +66,14 @@ class HasScores(Protocol):
         See Also
         --------
         Estimator.score : The same for the estimators here.
+
+        Examples
+        --------
+        >>> class Longest:
+        ...     def score(self, users, items):
+        ...         return [len(item) for item in items]
+        >>> Longest().score(["ann", "ann"], ["tea", "coffee"])
+        [3, 6]
         """
 
 

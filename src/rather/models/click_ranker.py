@@ -309,6 +309,14 @@ class ClickRanker(ClickModel):
         See Also
         --------
         AltSVM.certificate : The same for AltSVM.
+
+        Examples
+        --------
+        >>> import rather
+        >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+        >>> model = rather.ClickRanker(rank=2).fit(rather.Comparisons.from_clicks(clicks))
+        >>> model.certificate().relative_gap < 1
+        True
         """
         low, fitted = copy(self.low_rank_), self.fitted
         if low.fitted.training is None:

@@ -232,6 +232,16 @@ class Describing(FactorEstimator):
         --------
         AltSVM.reward : Score things by their features.
         AltSVM.to_torch : Return the same as a layer of PyTorch.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> texts = np.random.default_rng(0).standard_normal((40, 4))
+        >>> choices = rather.Comparisons.from_embeddings(["ann", "bob"] * 10, texts[:20], texts[20:])
+        >>> model = rather.AltSVM(rank=1).fit(choices)
+        >>> weights, offsets = model.reward_head(["ann"])
+        >>> np.allclose(texts[:3] @ weights[0] + offsets[0], model.reward("ann", texts[:3]), atol=1e-5)
+        True
         """
         return copy(self)._reward_head(users)
 
@@ -267,6 +277,15 @@ class Describing(FactorEstimator):
         See Also
         --------
         AltSVM.reward_head : Return the same as arrays.
+
+        Examples
+        --------
+        >>> import numpy as np, rather
+        >>> texts = np.random.default_rng(0).standard_normal((40, 4))
+        >>> choices = rather.Comparisons.from_embeddings(["ann", "bob"] * 10, texts[:20], texts[20:])
+        >>> layer = rather.AltSVM(rank=1).fit(choices).to_torch(["ann"])  # doctest: +SKIP
+        >>> layer.in_features, layer.out_features  # doctest: +SKIP
+        (4, 1)
         """
         try:
             import torch  # type: ignore[import-not-found, unused-ignore]

@@ -78,6 +78,17 @@ class Estimator:
     The result of a fit is one value. It never changes once it can be seen; a fit replaces it by one assignment. A fit
     that fails leaves the old model. A shallow copy keeps the model of its moment, so a thread that asks while another
     one fits gets an answer from the old model or from the new one.
+
+    Examples
+    --------
+    >>> import rather
+    >>> class Alphabetical(rather.FactorEstimator):
+    ...     def scorer(self, comparisons):
+    ...         places = list(range(len(comparisons.items)))
+    ...         return rather.Factors([[]] * len(comparisons.users), [[]] * len(places), [-float(j) for j in places])
+    >>> votes = rather.Comparisons.from_frame({"user": ["ann", "bob"], "winner": ["A", "B"], "loser": ["B", "C"]})
+    >>> Alphabetical().fit(votes).rank()["item"].tolist()
+    ['A', 'B', 'C']
     """
 
     UNKNOWN_USER = "fit again with some of their answers"

@@ -39,6 +39,13 @@ class FactorEstimator(Estimator):
     The score of item j for user i is
 
     .. math:: s_{ij} = u_i \cdot v_j + b_j .
+
+    Examples
+    --------
+    >>> import rather
+    >>> model = rather.AltSVM(rank=1).fit(rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons)
+    >>> model.user_factors_.shape, model.item_factors_.shape, model.item_bias_.shape
+    ((10, 1), (4, 1), (4,))
     """
 
     SCORER = Factors

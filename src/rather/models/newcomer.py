@@ -28,6 +28,14 @@ class Newcomer:
     See Also
     --------
     ClickRanker.fold_in : Add a new user from their clicks.
+
+    Examples
+    --------
+    >>> import rather
+    >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+    >>> person = rather.EASE().fit(rather.Comparisons.from_clicks(clicks)).fold_in(["beer"])
+    >>> person.recommend(k=1, exclude="seen")["item"].tolist()
+    ['cola']
     """
 
     def __init__(self, model: Any) -> None:
@@ -59,6 +67,14 @@ class Newcomer:
         See Also
         --------
         Newcomer.rank : Rank all items.
+
+        Examples
+        --------
+        >>> import rather
+        >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+        >>> person = rather.EASE().fit(rather.Comparisons.from_clicks(clicks)).fold_in(["beer"])
+        >>> person.score(["tea", "cola"]).shape
+        (2,)
         """
         scores: FloatArray = self.model.score([self._id], items)
         return scores
@@ -81,6 +97,14 @@ class Newcomer:
         See Also
         --------
         Newcomer.score : Return scores of items.
+
+        Examples
+        --------
+        >>> import rather
+        >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+        >>> person = rather.EASE().fit(rather.Comparisons.from_clicks(clicks)).fold_in(["beer"])
+        >>> person.probability("cola", "tea") > 0.5
+        True
         """
         told = self.model.probability([self._id], left, right)
         if len(told) != 1:
@@ -107,6 +131,14 @@ class Newcomer:
         See Also
         --------
         Newcomer.recommend : Recommend the best items.
+
+        Examples
+        --------
+        >>> import rather
+        >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+        >>> person = rather.EASE().fit(rather.Comparisons.from_clicks(clicks)).fold_in(["beer"])
+        >>> person.rank(["tea", "cola"])["item"].tolist()
+        ['cola', 'tea']
         """
         if interval is not None or top is not None:
             raise InputError(f"{type(self.model).__name__} does not know how sure it is of places; fit AltSVM")
@@ -135,6 +167,14 @@ class Newcomer:
         See Also
         --------
         Newcomer.rank : Rank all items.
+
+        Examples
+        --------
+        >>> import rather
+        >>> clicks = {"user": ["ann", "ann", "bob", "bob", "cat"], "item": ["tea", "milk", "cola", "beer", "tea"]}
+        >>> person = rather.EASE().fit(rather.Comparisons.from_clicks(clicks)).fold_in(["beer"])
+        >>> person.recommend(k=1, exclude="seen")["item"].tolist()
+        ['cola']
         """
         names = self.model.fitted.names
         gone = for_one_person(exclude, names)

@@ -109,6 +109,14 @@ class Person:
         See Also
         --------
         Person.rank : Rank all items.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=1).fit(rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons)
+        >>> person = model.fold_in([("item 1", "item 2"), ("item 1", "item 3")])
+        >>> person.score(["item 1", "item 2"]).shape
+        (2,)
         """
         return score_rows(
             self._u, self.model.fitted.scorer.V, threads(self.model.n_threads), self.model._item_codes(items)
@@ -130,6 +138,15 @@ class Person:
         See Also
         --------
         AltSVM.reward : The same for users of the model.
+
+        Examples
+        --------
+        >>> import rather
+        >>> comparisons = rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons
+        >>> features = {"item": comparisons.items, "price": [1.0, 2.0, 2.5, 4.0]}
+        >>> person = rather.AltSVM(rank=1).fit(comparisons, item_features=features).fold_in([("item 1", "item 2")])
+        >>> person.reward({"item": ["new", "newer"], "price": [3.0, 5.0]}).shape
+        (2,)
         """
         out: FloatArray = self.model._rewards(self._u, np.zeros(1, np.int32), features)[0]
         return out
@@ -156,6 +173,14 @@ class Person:
         See Also
         --------
         Person.probability_interval : Predict with an interval.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=1).fit(rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons)
+        >>> person = model.fold_in([("item 1", "item 2"), ("item 1", "item 3")])
+        >>> person.probability("item 1", "item 2") > 0.5
+        True
         """
         a, b = self.score(left), self.score(right)
         if len(a) != 1 or len(b) != 1:
@@ -193,6 +218,14 @@ class Person:
         --------
         AltSVM.rank : The same for users of the model.
         plot.leaderboard : Draw a ranking with its ranges of places.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=1).fit(rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons)
+        >>> person = model.fold_in([("item 1", "item 2"), ("item 1", "item 3")])
+        >>> person.rank(["item 2", "item 1"])["item"].tolist()
+        ['item 1', 'item 2']
         """
         among = self.model._candidates(items)
         if interval is None:
@@ -224,6 +257,14 @@ class Person:
         --------
         AltSVM.difference : The same for users of the model.
         plot.person : Draw the differences from the typical user.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=1).fit(rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons)
+        >>> person = model.fold_in([("item 1", "item 2"), ("item 1", "item 3")])
+        >>> person.difference()[0].probability >= 0.5
+        True
         """
         model, among = self.model, self.model._candidates(items)
         if other is not None and (
@@ -266,6 +307,15 @@ class Person:
         See Also
         --------
         AltSVM.probability_interval : The same for users of the model.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=1).fit(rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons)
+        >>> person = model.fold_in([("item 1", "item 2"), ("item 1", "item 3")])
+        >>> found = person.probability_interval("item 1", "item 2", interval=0.8)[0]
+        >>> 0 < found.low < found.probability < found.high < 1
+        True
         """
         number("interval", interval, above=0.0, below=1.0)
         a, b = self.model._pair_up(self.model._item_codes(left), self.model._item_codes(right), "left", "right")
@@ -296,6 +346,14 @@ class Person:
         See Also
         --------
         Person.rank : Rank all items.
+
+        Examples
+        --------
+        >>> import rather
+        >>> model = rather.AltSVM(rank=1).fit(rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons)
+        >>> person = model.fold_in([("item 1", "item 2"), ("item 1", "item 3")])
+        >>> person.recommend(k=1, exclude="seen")["item"].tolist()
+        ['item 0']
         """
         one_of("by", by, ("interest", "score"))
         among = self.model._candidates(items)

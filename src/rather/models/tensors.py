@@ -29,6 +29,14 @@ class NoChecksumWarning(UserWarning):
     See Also
     --------
     load : Read a model from a file.
+
+    Examples
+    --------
+    >>> import rather, warnings
+    >>> rather.Global().fit(rather.simulate(n_users=20, n_items=5).comparisons).save("model.rather")
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", rather.NoChecksumWarning)  # refuse such files
+    ...     model = rather.load("model.rather")
     """
 
 

@@ -15,6 +15,16 @@ class UnknownUserWarning(UserWarning):
     See Also
     --------
     Estimator.recommend : Recommend items, with ``unknown="skip"``.
+
+    Examples
+    --------
+    >>> import rather, warnings
+    >>> votes = {"user": ["ann", "bob", "cat"], "winner": ["A", "A", "B"], "loser": ["B", "C", "C"]}
+    >>> model = rather.AltSVM(rank=1).fit(rather.Comparisons.from_frame(votes))
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", rather.UnknownUserWarning)
+    ...     model.recommend(["ann", "zoe"], k=1, unknown="skip")["user"].tolist()
+    ['ann']
     """
 
 

@@ -56,6 +56,14 @@ class Certificate:
     -----
     ``relative_gap`` is a bound. With too small a rank or too few rounds, it is often much larger than the distance to
     the optimum.
+
+    Examples
+    --------
+    >>> import rather
+    >>> model = rather.AltSVM(rank=1).fit(rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons)
+    >>> proof = model.certificate()
+    >>> proof.lower_bound <= proof.objective and proof.relative_gap < 1
+    True
     """
 
     objective: float
