@@ -2,14 +2,18 @@
 
     rather paper figure2 [--only AltSVM SGD ...] [--threads 1 16] [--seeds 3] [--processes 3] [--missing]
 
-MovieLens 1M, N = 100 ratings a user on the left, clicks on the right; rank 100, CofiRank with its own 10.
-``CofiRank-ndcg`` has the loss that the paper ran, CofiRank the one that does best. AltSVM is our default.
-``PaperAltSVM`` is the paper's algorithm to the letter, with the regularisation of its authors' published
-configuration, 1000, for 20 rounds; for clicks it has C = 5000 drawn comparisons a user, as SGD does, and 10 rounds. The
-time of a point counts from the table in memory: drawing and building the comparisons, which RobiRank does as it fits,
-and the fit up to there, judging left out. Curves are means over seeds of the rounds that all of them have, shaded by
-the standard deviation of the value. With 16 threads a fit had the machine to itself, with 4 three fits ran at a time,
-with 1 six beside other work, never more threads than cores. More threads than the machine has cores are skipped.
+The left panel has MovieLens 1M with N = 100 ratings per user, the right panel clicks. The rank is 100, for CofiRank its
+own 10.
+
+- ``AltSVM`` is our default.
+- ``PaperAltSVM`` is the paper's algorithm to the letter, with regularisation 1000 as in its authors' published
+  configuration. It makes 20 rounds. For clicks it has C = 5000 drawn comparisons per user, as SGD does, and 10 rounds.
+- ``CofiRank`` has its best loss, ``CofiRank-ndcg`` the loss that the paper ran.
+
+The time of a point counts from the table in memory: drawing and building the comparisons, and the fit up to there.
+RobiRank draws as it fits. Judging is left out. A curve is the mean over seeds, for the rounds that all of them have.
+Its shade is the standard deviation of the value. With 16 threads a fit had the machine to itself. With 4 threads three
+fits ran at a time, with 1 thread six beside other work. More threads than the machine has cores are skipped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/benchmarks/paper.md: every table and figure from the committed results, and whether each claim held.
+"""Write docs/benchmarks/paper.md: every table and figure from the committed results, and whether each claim held.
 
 rather paper page
 """
@@ -23,16 +23,22 @@ from measuring.common import Row, shown
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks" / "paper.md"
 OPENING = """# The paper, reproduced
 
-Every table and figure of *Preference Completion* (Park, Neeman, Zhang, Sanghavi, Dhillon, ICML 2015), each by one
-command; `rather paper` lists them. Ours is the mean over seeds ± the standard deviation (one seed where there is no ±),
-the figure the paper prints for the nearest of its own methods stands in brackets, a dash is for what was not run.
-Parameters are the library's defaults or, where it says tuned, were chosen on held-out training data of one seed; the
-other seeds' splits of the same ratings overlap with these. MovieLens 10M and Netflix are used where their files are
-given (`rather data`); Letterboxd, 19 million ratings, stands in for them. Seconds are of whichever machine made a row.
+You read *Preference Completion* (Park, Neeman, Zhang, Sanghavi, Dhillon, ICML 2015). You get its tables and figures as
+measured here, and a verdict on each of its claims.
 
-The figures in brackets are external: the paper's own, not measured here. The commands write to a folder of your own
-(`--results`, `rather-paper` unless told) and show what they measured; with `--committed` they work on `paper/results`,
-from which `rather paper page` writes this page. A test sees to it that it is up to date.
+How to read a table:
+
+- A cell is the mean over seeds ± the standard deviation. Without ± there was one seed. A dash was not run.
+- The number in brackets is external. The paper prints it for the nearest of its own methods, and we did not measure it.
+- Parameters are the library's defaults. Where a name says tuned, held-out training data of one seed chose them. The
+  other seeds split the same ratings, so they overlap with that data.
+- MovieLens 10M and Netflix appear where you have their files (`rather data`). Letterboxd, with 19 million ratings,
+  stands in for both.
+- Seconds belong to the machine that measured the row.
+
+Run it yourself: `rather paper` lists the commands, and each section below names its own. A command writes its results
+to the folder `rather-paper`, or to `--results FOLDER`. With `--committed` it works on `paper/results`, from which
+`rather paper page` writes this page. A test keeps the page up to date.
 """
 SECTIONS: tuple[tuple[str, ModuleType], ...] = (
     ("Table 1: data sets", table1),
@@ -42,17 +48,17 @@ SECTIONS: tuple[tuple[str, ModuleType], ...] = (
     ("Figure 2: quality over time", figure2),
     ("The appendix: stochastic gradient descent", sgd_tables),
 )
-PLACES = ("data", "panel", "N", "given", "method")  # columns that tell cells apart
+PLACES = ("data", "panel", "N", "given", "method")  # columns that distinguish cells
 CLAIMS = """## What the paper claims of its experiments
 
-Each claim, and those next to it that suggest themselves. Means and differences are over the seeds that both have; a
-difference that a t-test at 5 % cannot tell from none, or that rests on one seed, is level.
+Each claim is judged, with related ones that suggest themselves. Means and differences are over the seeds that both
+methods have. A difference is level if a t-test at 5 % finds none, or if there is one seed only.
 
 """
 ELSEWHERE = """## Figure 1 and the theory
 
-Figure 1, accuracy by the number of comparisons a user on MovieLens 100K: [its own page](figure1.md). The theorems in
-simulation: [theory](../concepts/theory.md).
+Figure 1 shows accuracy by the number of comparisons per user on MovieLens 100K. It has [its own page](figure1.md). The
+page on [theory](../concepts/theory.md) has the theorems in simulation.
 """
 
 
@@ -61,16 +67,16 @@ def page() -> str:
     for title, script in SECTIONS:
         about = (script.__doc__ or "").split("\n\n", 2)
         rows = common.read(script.NAME)
-        parts.append(f"## {title}\n\n`{about[1].strip()}`: {seeds(rows)}.\n\n{about[2].strip()}\n")
+        parts.append(f"## {title}\n\nCommand: `{about[1].strip()}`. Measured on {seeds(rows)}.\n\n{about[2].strip()}\n")
         parts.append(f"{script.table(rows)}\n" if rows else "Not measured yet.\n")
         if script is figure2 and rows:
             parts.append(f"![NDCG@10 and precision@10 over training time](../pictures/{figure2.NAME}.svg)\n")
-    parts.append(CLAIMS + "\n".join(claim.stated() for claim in claims.CLAIMS) + "\n")
+    parts.append(CLAIMS + "\n".join(claim.stated() for claim in claims.CLAIMS))
     return "\n".join(parts)
 
 
 def seeds(rows: list[Row]) -> str:
-    """Which seeds the results have."""
+    """Return which seeds the results have, in words."""
     cells: dict[tuple[object, ...], set[int]] = {}
     for row in rows:
         cells.setdefault(tuple(row.get(place) for place in PLACES), set()).add(row["seed"])

@@ -2,8 +2,8 @@
 
     rather paper sgd_tables [--only ratings clicks] [--data ml-1m] [--seeds 5] [--processes 16 --threads 1] [--missing]
 
-The library's defaults, rank 100. The paper took the best of several step lengths; here one rule for all data sets was
-chosen on held-out training data. Clicks are drawn as in the paper, C = 5000 comparisons a user.
+The fits have the library's defaults, rank 100. The paper took the best of several step lengths. Here held-out training
+data chose one rule for all data sets. Clicks are drawn as in the paper, C = 5000 comparisons per user.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
     rather paper table1
 
-Letterboxd stands in for MovieLens 10M and Netflix, which are counted too where their files are given. The paper's
-3,900 items of MovieLens 1M are those of its list of films; 3,706 of them are rated. Comparisons are all pairs that a
-user rated differently; the paper does not count them.
+The paper's 3,900 items of MovieLens 1M are all films in the list of the data set. Ratings exist for 3,706 of them.
+Comparisons are all pairs that a user rated differently. The paper does not count comparisons.
 """
 
 from __future__ import annotations

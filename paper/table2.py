@@ -2,14 +2,20 @@
 
     rather paper table2 [--only AltSVM Global ...] [--data ml-1m] [--seeds 5] [--processes 16 --threads 1] [--missing]
 
-All are the library's defaults, AltSVM at rank 100. AltSVM, sub and logistic also learn from which items a person chose
-to rate, which no rival does; those with ``pairs alone`` do not (``exposure=False``). ``PaperAltSVM`` is the paper's
-model to the letter (no bias, one ridge for all, pairs alone), its regularisation chosen on held-out training ratings;
-so is that of ``AltSVM-sub, cv`` and ``AltSVM-sub, pairs alone``, because the rule for the default was made for all
-pairs. ``CofiRank-ndcg`` has the loss that the paper ran, ``CofiRank-ordinal`` its third, CofiRank the one that does
-best. ``Differences`` is least squares on differences of ratings. Only ``CofiRank-ndcg`` at N = 50 and 100 is left out
-on Letterboxd and larger sets, because a fit would take about seven and forty minutes of one core, by its time on
-MovieLens 1M times the ratings. MovieLens 100K, whose users rated 20 films or more, is not in the paper's table.
+All methods run with the library's defaults, AltSVM at rank 100.
+
+- ``AltSVM``, ``AltSVM-sub``, ``AltSVM-sub, cv`` and ``AltSVM-logistic`` also learn from which items a person chose to
+  rate. No rival does. The rows with ``pairs alone`` do not either (``exposure=False``).
+- ``PaperAltSVM`` is the paper's model to the letter: no bias, one ridge for all, pairs alone. Held-out training ratings
+  choose its regularisation.
+- ``AltSVM-sub`` fits N comparisons per user. With ``cv`` and ``pairs alone``, held-out ratings choose its
+  regularisation, because the rule for the default was made for all pairs.
+- ``CofiRank`` has its best loss, ``CofiRank-ndcg`` the loss that the paper ran, ``CofiRank-ordinal`` the third.
+- ``Differences`` is least squares on differences of ratings.
+
+On Letterboxd and larger sets, ``CofiRank-ndcg`` is left out at N = 50 and 100. By its time on MovieLens 1M, a fit would
+take about seven and forty minutes of one core. MovieLens 100K is not in the paper's table. Its users rated 20 films or
+more.
 """
 
 from __future__ import annotations

@@ -2,16 +2,21 @@
 
     rather paper table3 [--only AltSVM RobiRank ...] [--seeds 5] [--processes 16 --threads 1] [--missing]
 
-Who rated what counts as a click; a tenth of every user's clicks is held out. On the paper's draws of C comparisons,
-``AltSVM C=`` is our default model, ``plain C=`` the paper's to the letter with the regularisation of its authors'
-published configuration (github.com/dhpark22/collranking), 1000 whatever C is, ``scaled C=`` the same with C / 5, so
-that it grows as the loss does. ``AltSVM`` is our default for clicks, each against unseen items, ``ClickRanker`` adds
-weights between items, and ``AltSVM-logistic, tuned`` is what did best on held-out training clicks: the logistic loss,
-2,000 unseen items, rank 160, item_power 1/4. The others, RobiRank and BPR have rank 100. What people would use
-today stands below: Popularity, RP3beta and EASE, which are ours, and methods of irspack and implicit, which run where
-these are installed. Their settings, marked tuned or the defaults of ours, are those of a grid (``--tune`` of
-``benchmarks/peers.py``) that did best by precision@10 on a tenth of the training clicks of seed 0; ``EASE, balance
-0`` is its paper's, which does not weigh users. What each takes, side by side: ``benchmarks/peers.py clicks``.
+Every rated film counts as a click. A tenth of every user's clicks is held out.
+
+- ``AltSVM C=`` is our default model on the paper's draws of C comparisons per user.
+- ``plain C=`` is the paper's model to the letter, with regularisation 1000 for every C, as in its authors' published
+  configuration (dhpark22/collranking on GitHub).
+- ``scaled C=`` has regularisation C / 5, which grows as the loss does.
+- ``AltSVM`` is our default for clicks, each against unseen items. ``ClickRanker`` adds weights between items.
+- ``AltSVM-logistic, tuned`` did best on held-out training clicks: the logistic loss, 2,000 unseen items, rank 160,
+  item_power 1/4. RobiRank, BPR and the other factor models of ours have rank 100.
+- Popularity, RP3beta and EASE are our implementations. The methods of irspack and implicit run where these are
+  installed. ``EASE, balance 0`` is EASE as in its paper, which does not weigh users.
+
+The settings of rows marked tuned, and the defaults of RP3beta and EASE, come from a grid (``--tune`` of
+``benchmarks/peers.py``). They did best by precision@10 on a tenth of the training clicks of seed 0. The command
+``benchmarks/peers.py clicks`` compares time and memory.
 """
 
 from __future__ import annotations

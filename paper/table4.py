@@ -2,13 +2,17 @@
 
     rather paper table4 [--only sdca newton] [--threads 1 16] [--seeds 3] [--missing]
 
-The paper's model, rank 100, from the paper's random start, on C = 1000 drawn comparisons a user. The paper's seconds
-are at C = 5000, for which time on the machine with 16 cores did not suffice here: the speed-ups are what is comparable.
-The regularisation is C / 5, so that it is to the loss what the 1000 of the authors' published configuration
-(github.com/dhpark22/collranking) is at C = 5000; the tolerance is theirs: stop when a round lowers the objective by
-less than 1e-5 of it. ``sdca`` is the paper's algorithm, ``newton`` our default solver on the same problem. All rows are
-of one machine, and every fit had it to itself; more threads than a machine has cores are skipped. With several seeds,
-seconds are means over them and speed-ups means of the ratios to one thread on the same seed.
+The fit is the paper's model, rank 100, from the paper's random start, on C = 1000 drawn comparisons per user. The
+paper's seconds are at C = 5000, for which the time on the machine with 16 cores did not suffice here. Compare the
+speed-ups, not the seconds.
+
+- ``sdca`` is the paper's algorithm, ``newton`` our default solver on the same problem.
+- The regularisation is C / 5. In proportion to the loss, this is the 1000 of the authors' published configuration
+  (dhpark22/collranking on GitHub) at C = 5000.
+- The tolerance is the authors' own: stop when a round lowers the objective by less than 1e-5 of it.
+
+All rows are of one machine, and every fit had it to itself. More threads than a machine has cores are skipped. With
+several seeds, seconds are means over them. Speed-ups are means of the ratios to one thread on the same seed.
 """
 
 from __future__ import annotations

@@ -166,10 +166,9 @@ def test_means_are_of_the_seeds_of_the_differences(results):
     keep([0.7, 0.7, 0.6], N=50, method="Global")
     keep([0.75, 0.75], N=50, method="LCR")
     (contest,) = claims.ndcg("AltSVM", ("Global", "LCR"), (50,))[:1]
-    against = "AltSVM 0.7000 against Global 0.6667 (+0.0333, level) on seeds 0 to 2, 0.8000 against LCR 0.7500"
-    assert contest.numbers.startswith(f"MovieLens 1M, N = 50: {against}") and contest.numbers.endswith(
-        "on seeds 0 to 1"
-    )
+    against = "AltSVM 0.7000 against Global 0.6667 (+0.0333, level) on seeds 0 to 2, AltSVM 0.8000 against LCR 0.7500"
+    assert contest.where == "MovieLens 1M, N = 50"
+    assert contest.numbers.startswith(against) and contest.numbers.endswith("on seeds 0 to 1")
 
 
 def test_seeds_are_named():
@@ -200,11 +199,11 @@ def test_verdicts(results):
     def verdict():
         return claims.Claim("Better.", lambda: claims.ndcg("AltSVM", ("Global", "LCR"), (50,))).stated()
 
-    assert verdict() == "- **Better.** Not measured yet."
+    assert verdict() == "**Better.** Not measured yet.\n"
     keep([0.8, 0.8, 0.8], N=50, method="AltSVM")
     keep([0.7, 0.7], N=50, method="Global")
     numbers = "AltSVM 0.8000 against Global 0.7000 (+0.1000) on seeds 0 to 1"
-    assert verdict() == f"- **Better.** Held. MovieLens 1M, N = 50: {numbers}."
+    assert verdict().startswith("**Better.** Held.\n") and f"| MovieLens 1M, N = 50 | {numbers} |" in verdict()
     keep([0.9, 0.9], N=50, method="LCR")
     assert "Held in part: better in 1 of 2." in verdict()
     keep([0.6, 1.02], N=50, method="Global")
