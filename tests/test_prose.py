@@ -16,10 +16,7 @@ DOCS = ROOT / "docs"
 README = ROOT / "README.md"
 SKIPPED = {"_build", "examples", "generated"}
 PAGES = [README, *(page for page in sorted(DOCS.rglob("*.md")) if not SKIPPED & set(page.relative_to(DOCS).parts))]
-OLD = {  # written before the rules; this list may only become shorter
-    "benchmarks/paper.md", "project/architecture.md",
-}  # fmt: skip
-PLAIN = [page for page in PAGES if page == README or page.relative_to(DOCS).as_posix() not in OLD]
+
 FRONT = [README, *sorted((DOCS / "start").glob("*.md"))]
 LONGEST, MEAN = 40, 20  # words of a sentence
 FORBIDDEN = re.compile(r"\btold apart\b|\bput aside\b|\bstiff\b|\ba coin's\b|\bhow sure\b|\bas it comes\b")
@@ -71,7 +68,7 @@ def test_the_front_door_is_easy_to_read(page):
     assert sum(counts) / len(counts) <= MEAN
 
 
-@pytest.mark.parametrize("page", PLAIN, ids=named)
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_plain_english(page):
     """Short sentences, none that begins with Of or Who, and none of the phrases that the rules forbid."""
     said = list(sentences(page))
@@ -85,7 +82,7 @@ def test_no_page_has_an_old_name(page):
     assert not RENAMED.findall(page.read_text())
 
 
-@pytest.mark.parametrize("page", [page for page in PLAIN if page.parent not in (ROOT, DOCS)], ids=named)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent not in (ROOT, DOCS)], ids=named)
 def test_a_page_opens_with_the_reader(page):
     """Its first paragraph says what the reader has, wants or gets."""
     if "{include}" not in page.read_text():
