@@ -177,6 +177,21 @@ TABLES: dict[str, Listing | Crossed] = {
             "likelihood": ("mean log-likelihood", decimals(4)),
         },
     ),
+    "one-ranking-votes": Listing(
+        "one-ranking", "one_ranking.py",
+        {
+            "set": ("set", same), "votes": ("votes", thousands), "Global, users": ("`Global`", decimals(3)),
+            "evalica": ("evalica", decimals(3)), "choix, ridge by folds": ("choix, ridge by folds", decimals(3)),
+        },
+    ),
+    "one-ranking-covered": Listing(
+        "one-ranking", "one_ranking.py",
+        {
+            "set": ("world", same), "votes": ("votes", thousands), "covered": ("nobody named", percent),
+            "covered, users": ("by 500 users", percent), "covered, most by one": ("nine in ten by one user", percent),
+        },
+        lambda row: row["covered"] != "",
+    ),
     "scale-line": Listing("scale-line", "scale.py line", SCALE),
     "scale-netflix": Listing("scale-netflix", "scale.py netflix", SCALE),
     "scale-netflix-16": Listing("scale-netflix-16-cores", "scale.py netflix", SCALE, machine="16 cores"),
