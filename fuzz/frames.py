@@ -1,7 +1,8 @@
 """Random tables of every kind against a reference made of plain Python values: the same ids, comparisons and splits.
 
 Votes (with weights, ties and times) and ratings come as dicts, pandas, polars and Arrow tables, CSV and Parquet files,
-with ids that are text, digits, integers of any size or categories. The library must refuse whatever the reference calls wrong.
+with ids that are text, digits, integers of any size or categories. The library must
+refuse whatever the reference calls wrong.
 """
 
 from __future__ import annotations
