@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rather
+from rather.addresses import MESSAGES
 from rather.cli.features import values
 from rather.data import table_files
 from rather.data.table_files import read_file
@@ -124,7 +125,7 @@ def test_items_without_features_are_one_line(world, tmp_path):
     code, out, err = run("fit", world / "votes.csv", "--out", tmp_path / "m", "--rank", 2, "--json", *features)
     assert code == 0 and json.loads(out)["features"]["item"]["blocks"]
     said = "3 of 50 items, such as 'f0', have no row in the table of their features"
-    assert err == f"rather: {said}; they are taken to be like the average\n"
+    assert err == f"rather: {said}; they count as average. See {MESSAGES}#no-features-row\n"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ the block have a mean square norm of 1. Blocks that are too wide become their le
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from .. import memory
 from ..errors import InputError, one_of
 from ..native import FloatArray
+from ..warned import warn
 from . import frames
 from .feature_blocks import WIDEST, Block, widths
 from .feature_columns import Column, Doubles, as_, check, readers_of, refused, sort_of, words_of
@@ -255,9 +255,10 @@ class Encoder:
         """Warn of a value that no other has."""
         known = about["values"]
         for word in (word for words in words_of(column, about["split"]).sets for word in words if word not in known):
-            warnings.warn(
-                f"{word!r} is none of the values of {column.name!r} that are known ({_quoted_all(known)}); it is taken "
-                "to be average",
+            warn(
+                f"{word!r} is none of the values of {column.name!r} that are known ({_quoted_all(known)}); it counts "
+                "as average",
+                "unknown-category",
                 stacklevel=4,
             )
 

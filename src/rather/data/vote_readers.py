@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..warned import warn
 from . import frames
 from .ids import Ids, as_ids, factorize, quoted
 from .rows import SIDE, TIE, Mask, Pairs, by_user, halved, joined
@@ -50,7 +50,7 @@ def votes(
     roles = ({} if user is None else {"user": user}) | {"winner": winner, "loser": loser}
     got = frames.columns(frame, {**roles, **_roles(asked)}, {"weight": weight, "tie": tie, "side": side})
     if tie is None and TIE in frames.names_in(frame):
-        warnings.warn("the table has a column 'tie', which is not read: give tie='tie', or drop it", stacklevel=4)
+        warn("the table has a column 'tie', which is not read; pass tie='tie', or drop it", "tie-column", stacklevel=4)
     win = as_ids(got["winner"], f"the winner (column {winner!r})")
     lose = as_ids(got["loser"], f"the loser (column {loser!r})")
     tied = None if tie is None else frames.flags(got["tie"], f"the tie (column {tie!r})")

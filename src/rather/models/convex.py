@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +14,7 @@ from ..errors import Domain, InputError
 from ..solving import start
 from ..solving.growth import FIRST_RANK, Proximal
 from ..solving.rounds import Stop
+from ..warned import warn
 from .assemble import Assembly, interest_of
 from .features import known_of
 from .fitted import Fit, Published, in_rounds
@@ -274,7 +274,7 @@ class Convex(LowRank):
         now = copy(self)
         ended = now.converged_ or now.interrupted_ or len(now.history_) < now.max_iter  # or by a callback
         if now._warns and not ended:
-            warnings.warn(now._why_short_of_tol(), stacklevel=3)
+            warn(now._why_short_of_tol(), "gap-above-tol", stacklevel=3)
         return self
 
     def _why_short_of_tol(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from copy import copy, deepcopy
@@ -22,6 +21,7 @@ from ..data.source import Source
 from ..data.tables import Table
 from ..errors import InputError, NotFittedError, number, one_of
 from ..native import FloatArray, threads
+from ..warned import warn
 from .calibration import Calibration, by_twins
 from .exclusions import Rows, exclusions, is_in, select
 from .files import save_model
@@ -427,7 +427,8 @@ class Estimator:
             raise
         # The warning is outside the try block, so the model stays even where warnings are errors.
         done = len(last.history or ())
-        warnings.warn(f"{what} interrupted after {done} rounds; the model is the best so far", stacklevel=3)
+        text = f"{what} interrupted after {done} rounds; the model is the best so far"
+        warn(text, "interrupted", stacklevel=3)
         return self
 
     def _title(self, what: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar, overload
@@ -14,6 +13,7 @@ from ..solving.certificate import Certificate
 from ..solving.described import Known
 from ..solving.rounds import SMALLER, Record, Solver, Stop, rounds
 from ..solving.scales import UserRule
+from ..warned import warn
 from .calibration import Slope
 from .crowd import Found
 from .estimates import Told
@@ -115,7 +115,7 @@ def in_rounds(
     """
     if len(history) > stop.max_rounds:
         text = f"the checkpoint has {len(history)} rounds already, more than max_iter={stop.max_rounds}; all are kept"
-        warnings.warn(text, stacklevel=5)
+        warn(text, "checkpoint-rounds", stacklevel=5)
     records = list(history)
 
     def model() -> FittedModel:

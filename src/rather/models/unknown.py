@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from ..errors import one_of
+from ..warned import warn
 
 CHOICES = ("error", "everyone", "skip")
 
@@ -24,6 +23,5 @@ def check_unknown(unknown: object) -> None:
 
 def left_out(n: int, of: int, what: str) -> None:
     """Say how many were left out."""
-    warnings.warn(
-        f"{n:,} of {of:,} {what} are not known to the model and were left out", UnknownUserWarning, stacklevel=4
-    )
+    text = f"{n:,} of {of:,} {what} are not known to the model and were left out"
+    warn(text, "unknown-user-warning", UnknownUserWarning, stacklevel=4)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-import warnings
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -21,6 +20,7 @@ from ..errors import InputError
 from ..models.altsvm import AltSVMParams
 from ..models.calibration import SHARES, Calibration
 from ..models.tuning import LARGE, PART, RANK
+from ..warned import warn
 from . import cluster, table
 from .aside import calibration
 from .choosing import choice
@@ -141,8 +141,8 @@ class Fitting:
                     raise cluster.ClusterError(
                         f"the fit failed {failures} times after round {done}: {cluster.in_short(e)}"
                     ) from e
-                text = f"{cluster.in_short(e)}; going on from round {done}"
-                warnings.warn(f"rather.spark: {text}", stacklevel=5)
+                text = f"rather.spark: {cluster.in_short(e)}; the fit goes on from round {done}"
+                warn(text, "spark-retry", stacklevel=5)
         return AltSVMModel.from_state(self.of, self.said, about, state)
 
     # -- before ---------------------------------------------------------------------------------------------------
