@@ -245,7 +245,7 @@ def test_tastes_that_there_are_not(path, plain, world, tmp_path):
     """Models without features, users that are not known and orders that there are not get a sentence."""
     said = complaint("tastes", plain)
     assert said == "rather: the model was fitted without features of items; leave them out"
-    assert "user 'nobody' was not in the training data; leave USER out" in complaint("tastes", path, "nobody")
+    assert "user 'nobody' is not in the model; leave USER out" in complaint("tastes", path, "nobody")
     assert "name the USER" in complaint("tastes", path, "--by", "own")
     assert "--top is 0" in complaint("tastes", path, "--top", 0)
     document("fit", world / "votes.csv", "--out", tmp_path / "m", "--model", "Global")

@@ -81,7 +81,7 @@ def test_a_leaderboard_of_a_newcomer_and_of_one_ranking(model, halves):
     assert len(labels(plot.leaderboard(everybody))) == 12
     with pytest.raises(InputError, match="user is 'u3', but a Person is somebody already"):
         plot.leaderboard(newcomer, "u3")
-    with pytest.raises(InputError, match="Differences does not know how sure it is"):
+    with pytest.raises(InputError, match="Differences has no ranges of places"):
         plot.leaderboard(rather.Differences())
     for wrong in ({"top": 0}, {"interval": 1.0}, {"user": "nobody"}):
         with pytest.raises(InputError, match=r"it must be|nobody"):
@@ -168,10 +168,15 @@ def test_labels_of_a_map_hardly_overlap(model):
 
 
 def test_what_has_no_two_directions_is_not_mapped(halves):
-    with pytest.raises(InputError, match="Global has one ranking for all"):
+    with pytest.raises(InputError, match="Global has no posterior for one user; use .* named users"):
         plot.taste_map(Global().fit(halves[0]))
     with pytest.raises(InputError, match="fewer than two directions"):
         plot.taste_map(AltSVM(rank=1, reg=3.0).fit(halves[0]))
+
+
+def test_a_person_alone_is_no_model_to_map(model):
+    with pytest.raises(InputError, match="pass the fitted model first, and the person second"):
+        plot.taste_map(model.fold_in([(model.items_[0], model.items_[1])]))
 
 
 # -- how well ---------------------------------------------------------------------------------------------------------

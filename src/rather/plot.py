@@ -115,7 +115,7 @@ def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 
             raise InputError(f"user is {user!r}, but a Person is somebody already; leave it out")
         table, who = model.rank(interval=interval), "newcomer"
     elif not hasattr(model, "probability_interval"):
-        raise InputError(f"{type(model).__name__} does not know how sure it is of places; use AltSVM, Convex or Global")
+        raise InputError(f"{type(model).__name__} has no ranges of places; use AltSVM, Convex or Global")
     else:
         table = model.rank(interval=interval) if user is None else model.rank(user, interval=interval)
         who = "everybody" if user is None else f"user {user}"

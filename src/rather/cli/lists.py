@@ -91,9 +91,9 @@ def _how_sure(model: Any, n: int, options: argparse.Namespace) -> Document:
 
 
 def _check_knows_places(model: Any) -> None:
-    """Refuse a model of a kind that does not know how sure it is."""
+    """Refuse a model whose kind has no ranges of places."""
     if not hasattr(model, "difference"):
-        raise InputError(f"{type(model).__name__} does not know how sure it is of places; fit AltSVM")
+        raise InputError(f"{type(model).__name__} has no ranges of places; fit AltSVM")
 
 
 def _show_rank(document: Document, console: Console) -> None:
@@ -190,7 +190,7 @@ def probability(options: argparse.Namespace) -> Answer:
 
 
 def _check_sure(model: Any, path: str) -> None:
-    """Refuse a model that does not know how sure to be."""
+    """Refuse a model that has no probabilities and cannot learn them."""
     if model.slope_ is None and model.fitted.training is None:
         raise InputError(
             f"{path!r} was saved without probabilities and without comparisons to learn them from; fit it again, with "

@@ -11,7 +11,7 @@ from ..data.whole_files import existing
 from ..errors import InputError, number
 from ..estimators import load
 from .answer import Document, facts, in_json, in_words, write
-from .inputs import add_csv, read_table
+from .inputs import about, add_csv, read_table
 from .kept import NEEDS
 from .outputs import add_output
 
@@ -107,7 +107,7 @@ def _settings(options: argparse.Namespace, serving: Any) -> Any:
     if what is not None and path.suffix.lower() in TABLES:
         if options.items is not None:
             raise InputError(f"{what!r} is a table of items already; leave --items out")
-        listed = _listed(path, options)
+        listed = _listed("what", options)
         return serving.Settings(state, title, listed, refit_every=_seconds(options.refit, OF_ITEMS), **common)
     if what is None:
         serving.make_folder(state)
@@ -116,7 +116,7 @@ def _settings(options: argparse.Namespace, serving: Any) -> Any:
     from ..server.listed import only_ids
 
     model = load(path)
-    listed = only_ids(model.items_.tolist()) if options.items is None else _listed(Path(options.items), options)
+    listed = only_ids(model.items_.tolist()) if options.items is None else _listed("items", options)
     if refits_model:
         refits.check_base(model, str(path), listed)
     base = refits.opened(path, listed)
@@ -132,10 +132,13 @@ def _seconds(minutes: Any, usual: float) -> float:
     return 60 * (usual if minutes is None or minutes is True else float(minutes))
 
 
-def _listed(path: Path, options: argparse.Namespace) -> Any:
+def _listed(option: str, options: argparse.Namespace) -> Any:
+    """Read the table of items that an option names."""
     from ..server import listed
 
-    return listed.read(read_table(str(path), options), repr(str(path)), path.parent)
+    path = Path(getattr(options, option))
+    with about(option):
+        return listed.read(read_table(str(path), options), repr(str(path)), path.parent)
 
 
 def _film_club(state: Path) -> Path:

@@ -24,8 +24,6 @@ from ..models.scorers import BLOCK
 from ..models.unknown import check_unknown, left_out
 from ..native import FloatArray, threads
 
-UNKNOWN_USER = "a metric needs users the model was fitted to, or unknown='everyone' or 'skip'"
-
 
 class HasScores(Protocol):
     """Describe a model that metrics can judge: anything with ``score``.
@@ -102,7 +100,7 @@ class Judged:
         strangers = self.known < 0
         if strangers.any():
             if unknown == "error":
-                self.people.known(users, UNKNOWN_USER)
+                self.people.known(users, "judge known users")
             if unknown == "everyone" and not self.own:
                 raise InputError(f"{type(model).__name__} has no ranking for everyone; use unknown='skip'")
             if unknown == "skip":

@@ -58,7 +58,7 @@ class ClickScorer(Scorer):
 class ClickModel(Estimator):
     """Score items from a user's clicks alone, so that new users need no refit."""
 
-    UNKNOWN_USER = "use fold_in(...) to add a person from their clicks"
+    UNKNOWN_USER = "add person by clicks"
 
     def fold_in(self, answers: Any, features: Any = None, asked: bool = False) -> Newcomer:
         """Add a new user from their clicks, without a refit.

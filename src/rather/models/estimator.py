@@ -36,8 +36,6 @@ from .unknown import check_unknown, left_out
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-REFIT = "items are learned from comparisons: fit again with some that involve it"
-
 
 class _Everyone:
     """The default user of :meth:`Estimator.rank`: nobody in particular. Its ``repr`` keeps signatures readable."""
@@ -80,7 +78,7 @@ class Estimator:
     one fits gets an answer from the old model or from the new one.
     """
 
-    UNKNOWN_USER = "fit again with some of their answers"
+    UNKNOWN_USER, UNKNOWN_ITEM = "fit user", "fit item"  # remedies
     params: Params
     n_threads: int | None = None
     seed: int = 0
@@ -1068,7 +1066,7 @@ class Estimator:
         return self.fitted.users.known(as_list(users), self.UNKNOWN_USER)
 
     def _item_codes(self, items: Any) -> Codes:
-        return self.fitted.items.known(as_list(items), REFIT)
+        return self.fitted.items.known(as_list(items), self.UNKNOWN_ITEM)
 
     @staticmethod
     def _pair_up(a: Codes, b: Codes, left: str, right: str) -> tuple[Codes, Codes]:

@@ -45,7 +45,7 @@ def exclusions(
         start, item = exclude.source.met()
         who, what = np.repeat(exclude.users, np.diff(start)), exclude.items[item]
     elif is_list(exclude):
-        gone = items.known(exclude if hasattr(exclude, "__array__") else list(exclude), "it cannot be excluded")
+        gone = items.known(exclude if hasattr(exclude, "__array__") else list(exclude), "exclude known items")
         return None, among[~np.isin(among, gone)]
     else:
         own = {role: _column(exclude, role, names) for role in ("user", "item")}

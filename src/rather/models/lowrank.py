@@ -39,6 +39,7 @@ class LowRank(Certified, FoldInModel):
     balance: float | None
     exposure: bool | None
     ties: str
+    UNKNOWN_ITEM = "add item"
 
     def _facts(self) -> list[str]:
         fitted = self.fitted

@@ -55,7 +55,7 @@ PRIOR = "exposure_parts", "exposure_coefficients"
 class FoldInModel(Describing, Sure):
     """Learn vectors from comparisons, so that new users can be added from a few answers."""
 
-    UNKNOWN_USER = "use fold_in(...) to add a person from a few answers"
+    UNKNOWN_USER = "add person"
 
     @property
     def exposure_(self) -> bool:

@@ -57,7 +57,7 @@ def opened(path: Path, listed: Listed) -> Knowledge:
     """A model that can be served; an InputError says why it cannot."""
     model = load(path)
     if not hasattr(model, "_belief"):
-        raise InputError(f"{type(model).__name__} does not know how sure it is of a person; fit AltSVM")
+        raise InputError(f"{type(model).__name__} has no posterior for one user; fit AltSVM")
     model._crowd()
     made = Knowledge(listed, model, version_of(path))
     if not (made.codes >= 0).any():

@@ -159,8 +159,8 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
         found = self._about.get("calibration")
         if found is None:
             raise InputError(
-                "this model does not know how sure to be: model = estimator.calibrate(model, dataset) finds it, from "
-                "the data it was fitted to"
+                "this model has no probabilities yet; model = estimator.calibrate(model, dataset) learns them from "
+                "the data of the fit"
             )
         name = self._get("probabilityCol")
         _refuse_twice(dataset, [name])
