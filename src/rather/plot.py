@@ -65,7 +65,7 @@ def tastes(model: Any, user: Any = None, top: int = 20, ax: Any = None) -> Any:
     ax.barh(at, 2 * spread, left=mean - spread, color=SPREAD, height=0.7, label="people, within a standard deviation")
     ax.plot(mean, at, "o", color=CROWD, label="everybody")
     if user is not None:
-        ax.plot(np.asarray(table["own"], float)[rows], at, "D", color=OWN, label=f"user {user}")
+        ax.plot(np.asarray(table["own"], float)[rows], at, "D", color=OWN, label=_called(user))
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set_yticks(at, [str(table["feature"][row]) for row in rows])
     ax.set_ylim(-0.8, len(rows) - 0.2)
@@ -118,7 +118,7 @@ def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 
         raise InputError(f"{type(model).__name__} has no ranges of places; use AltSVM, Convex or Global")
     else:
         table = model.rank(interval=interval) if user is None else model.rank(user, interval=interval)
-        who = "everybody" if user is None else f"user {user}"
+        who = "everybody" if user is None else _called(user)
     items, shown = _first(table), min(int(top), len(table))
     ax = _axes(ax, height=1.0 + 0.24 * shown)
     at, group = np.arange(shown)[::-1], table["group"][:shown]
@@ -131,9 +131,8 @@ def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 
     ax.set_ylim(-0.5, shown - 0.5)
     ax.set_xlim(0.4, float(table["worst"][:shown].max()) + 0.6)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_xlabel(
-        f"place among {len(table):,}, {_percent(table.about['interval'])} interval\nin a band: not told from its first"
-    )
+    about = f"place among {len(table):,}, {_percent(table.about['interval'])} interval"
+    ax.set_xlabel(f"{about}\nitems in a shaded band cannot be distinguished from its first")
     ax.set_title(who)
     return _plain(ax)
 
@@ -177,7 +176,7 @@ def person(person: Person, top: int = 15, interval: float = 0.9, ax: Any = None)
     rows = np.argsort(table["difference"], kind="stable")
     items, middle, low, high = (column[rows] for column in [*table.columns.values()][:4])
     ax, sure = _axes(ax, height=1.0 + 0.28 * len(rows)), _percent(table.about["interval"])
-    for told, colour, label in ((True, OWN, ""), (False, PALE, " that holds 0: not told yet")):
+    for told, colour, label in ((True, OWN, ""), (False, PALE, " that holds 0: not certain yet")):
         at = np.flatnonzero((low * high > 0) == told)
         if len(at):
             ax.hlines(at, low[at], high[at], color=colour, linewidth=2)
@@ -244,7 +243,7 @@ def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None)
         rows = np.zeros((2, len(belief.known.mean)))
         rows[:, : belief.Z.shape[1]] = turn.T @ belief.Z
         centre = turn.T @ (belief.offset - typical.offset) + rows @ belief.known.mean
-        who = f"{len(person.answers)} answers" if isinstance(person, Person) else f"user {person}"
+        who = f"{len(person.answers)} answers" if isinstance(person, Person) else _called(person)
         _ellipse(ax, centre, belief.known.covariances(rows, rows), f"{who}, {_percent(SURE)} sure")
     ax.set_aspect("equal", adjustable="datalim")
     for axis, name, part in ((ax.xaxis, "first", share[0]), (ax.yaxis, "second", share[1])):
@@ -437,7 +436,7 @@ def learning_curve(
     ax.minorticks_off()
     ax.set_xticks([*found], [*map(str, found)])
     ax.set(xlabel="answers of each person", ylabel="held-out answers predicted rightly")
-    ax.legend(loc="lower right", frameon=False)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
     return _plain(ax)
 
 
@@ -465,6 +464,11 @@ def _plain(ax: Any) -> Any:
 def _first(table: Any) -> Any:
     """The column of items, which is called as the caller calls it."""
     return next(iter(table.columns.values()))
+
+
+def _called(user: Any) -> str:
+    """Return what a picture calls a user: the id, after the word user if it is a number."""
+    return str(user) if isinstance(user, str) else f"user {user}"
 
 
 def _percent(share: float) -> str:

@@ -150,8 +150,8 @@ def _unconnected(sizes: list[int]) -> str:
 
 
 def _foretold(accuracy: float, log_loss: float) -> str:
-    luck = "" if log_loss < LUCK - 0.001 else ": no better than a coin, and so are its lists"
-    return f"accuracy {accuracy:.3f}, log loss {log_loss:.3f} (a coin: 0.500, {LUCK:.3f}){luck}"
+    luck = "" if log_loss < LUCK - 0.001 else ": no better than guessing, and neither are its lists"
+    return f"accuracy {accuracy:.3f}, log loss {log_loss:.3f} (guessing: 0.500, {LUCK:.3f}){luck}"
 
 
 def _swayed(effects: list[Document]) -> str:

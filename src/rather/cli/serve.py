@@ -44,8 +44,9 @@ def add_serving(parser: Any) -> None:
     )
     keep.add_argument(
         "--refit", nargs="?", type=float, const=True, metavar="MINUTES",
-        help="fit again in the background, at most once in so many minutes; with MODEL only if given, and not for "
-        f"--slim models (default: {OF_MODEL:g} with MODEL, {OF_ITEMS:g} with ITEMS)",
+        help="refit in the background, at most every MINUTES "
+        f"(default with ITEMS: {OF_ITEMS:g}; with MODEL: no refits, or {OF_MODEL:g} if --refit has no number); "
+        "--slim models cannot be refitted",
     )  # fmt: skip
     reach = parser.add_argument_group("Address")
     reach.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="listen here (default: 127.0.0.1)")
@@ -164,8 +165,8 @@ def _show(document: Document, console: Console) -> None:
         "votes": f"{document['votes']} ({document['answers']:,} by {document['people']:,} people)",
         "admin token": document["admin_token"],
     })  # fmt: skip
-    console.print("\nOpen the page in a browser; Ctrl-C ends this. What people said stays.")
+    console.print("\nOpen the page in a browser; Ctrl-C ends this. All answers are kept.")
 
 
 def _show_end(document: Document, console: Console) -> None:
-    console.print(f"\nEnded. All that was said is in {document['state']}.")
+    console.print(f"\nEnded. All answers are in {document['state']}.")

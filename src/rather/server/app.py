@@ -200,7 +200,7 @@ async def ranking(request: Request, who: Literal["me", "everyone"] = "me", limit
 
 @known.get("/api/difference", response_model=told.Differences, responses=problems())
 async def difference(request: Request, limit: Limit = 10) -> Any:
-    """You against the crowd: items of which it is certain that they are worth more, or less, to you."""
+    """List the items that are certainly worth more, or less, to you than to everybody else."""
     return Json(await here(request).desk.panel(secret(request), panels.difference, limit))
 
 
