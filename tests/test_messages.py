@@ -43,6 +43,21 @@ def test_all_warnings_go_one_way():
     assert [path for path, call in calls() if ast.unparse(call.func) == "warnings.warn"] == ["warned.py"]
 
 
+def test_named_pages_exist():
+    """No module names a file of docs/, which a wheel lacks, or a page that the site has not."""
+    pages = [page.read_text() for page in (ROOT / "docs").rglob("*.md")]
+    titles = {re.search("^# (.+)$", page, re.M)[1] for page in pages if re.search("^# ", page, re.M)}
+    for path in sorted(SOURCE.rglob("*.py")):
+        text = " ".join(path.read_text().split())
+        assert not re.findall(r"[\w/-]+\.md\b", text), path
+        named = re.findall(r'\bpage "([^"]+)" of the site', text)
+        assert set(named) <= titles, path
+        for page, anchor in re.findall(r"\{SITE\}/([\w/-]+)\.html(?:#([\w-]+))?", text):
+            found = (ROOT / "docs" / f"{page}.md").read_text()
+            headings = {heading.lower().replace(" ", "-") for heading in re.findall("^#+ (.+)$", found, re.M)}
+            assert not anchor or anchor in headings, path
+
+
 def test_a_warning_is_a_sentence_and_an_address():
     """Its category and the line that it names are the caller's."""
     with pytest.warns(RuntimeWarning) as said:

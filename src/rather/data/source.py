@@ -57,7 +57,7 @@ class Source(ABC):
     clicks: Clicks | None = None
     effects: tuple[str, ...] = ()
 
-    # Defaults that suit the source; what they are and how they were chosen is in docs/mathematics.md.
+    # Defaults that suit the source. The page "The mathematics" of the site says how they were chosen.
     reg_factor: float = 1.7  # on the scale of reg
     bias_factor: float = 2.0  # on that of the biases' ridge
     chooses = False  # whether they are only what is usual, and held-out answers choose

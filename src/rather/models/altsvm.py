@@ -232,7 +232,8 @@ class AltSVM(LowRank):
     where the sum is over all comparisons: in comparison t, of weight w_t, user i prefers item j to item k. The fit
     alternates between items and users. While the vectors of one side are fixed, the problem of the other side is a
     support vector machine. The ridge p_i is reg times a power of the number of items that user i compared. The ridge
-    q_j is reg times a power of the number of users who compared item j. See docs/mathematics.md.
+    q_j is reg times a power of the number of users who compared item j. The page "The
+    mathematics" of the site has details.
 
     References
     ----------

@@ -203,7 +203,7 @@ class Convex(LowRank):
     with scores :math:`s_{ij} = X_{ij} + b_j`. The nuclear norm is that of X with rows and columns scaled by the shapes
     of AltSVM's ridges. With the logistic loss, the second program is the penalised likelihood of the Bradley-Terry-Luce
     model. X is stored as the product of two thin factors. Newton steps on them alternate with singular vectors of the
-    gradient, which give the lower bound and new directions (docs/mathematics.md).
+    gradient, which give the lower bound and new directions. The page "The mathematics" of the site has details.
 
     References
     ----------

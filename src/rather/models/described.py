@@ -61,7 +61,8 @@ class Describing(FactorEstimator):
 
         Columns of, block, columns, strength, used, gain, error. ``gain`` is how much a block lowers the log loss of
         held-out answers about items, or by users, of which only the features are known; ``error`` is its standard
-        error. Blocks without a clear gain are switched off. ``strength`` is that of the ridge (docs/mathematics.md).
+        error. Blocks without a clear gain are switched off. ``strength`` is that of the ridge; see the page "Features
+        and clicks" of the site.
         """
         fitted, rows = self.fitted, []
         for role, learned in sorted(fitted.features.items()):

@@ -813,7 +813,7 @@ class Estimator:
         -----
         The probability is the logistic function of a slope times the difference of the scores. The slope depends on how
         many items the user has seen in training and on how many of the two items the user has not seen. The page
-        docs/mathematics.md has details.
+        "Uncertainty" of the site has details.
 
         Examples
         --------

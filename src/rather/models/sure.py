@@ -78,8 +78,8 @@ class Sure(Swayed):
         Notes
         -----
         The ranges for one user come from the posterior of the user's taste. The ranges of the shared ranking take into
-        account which users happened to answer: answers of one user are correlated, and users are independent. See "What
-        is known of a person" in docs/mathematics.md.
+        account which users happened to answer: answers of one user are correlated, and users are independent. See the
+        page "Uncertainty" of the site.
 
         Examples
         --------

@@ -70,7 +70,8 @@ class Swayed(FactorEstimator):
         -----
         With reluctance :math:`r`, a user who likes two items equally prefers either with probability :math:`1 / (1 +
         e^r)` and ties otherwise. Effects are estimated in a separate model of the answers given the items, without the
-        shrinkage of the fit (docs/mathematics.md). With very few answers the estimates are too small.
+        shrinkage of the fit. With very few answers the estimates are too small. The page "Uncertainty" of the site has
+        the formulas.
 
         Examples
         --------
@@ -154,7 +155,7 @@ class Swayed(FactorEstimator):
         Notes
         -----
         The probability depends on the difference of the scores, on how many items the user has seen in training, and on
-        how many of the two items the user has not seen (docs/mathematics.md).
+        how many of the two items the user has not seen. The page "Uncertainty" of the site has the formula.
 
         Examples
         --------

@@ -2,7 +2,7 @@
 
 Fitted factors are shrunk, and the answers they were fitted to agree with them too well; effects read off from them
 would be biased either way. So they are estimated in a model of their own, with the items' vectors v_j and biases b_j as
-given: a mixed logistic regression (docs/mathematics.md)
+given: a mixed logistic regression (see the page "Uncertainty" of the site)
 
     P(i prefers j to k) = sigma(x - r_i)        x = g . z + a (b_j - b_k) + (mu + u_i) . (v_j - v_k)
     P(i prefers k to j) = sigma(-x - r_i)       and what is left is the probability of a tie

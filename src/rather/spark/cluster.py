@@ -12,12 +12,13 @@ from typing import Any
 import pyarrow as pa
 
 from .. import __version__
+from ..addresses import SITE
 from ..errors import InputError
 
 TOGETHER, LONGER = 0.4, 3.0  # seconds that a task stays, so that those which can run at the same time are seen to
 NO_MODULE = (
-    "rather cannot be imported on the executors ({}); install it there, or ship it with the job: see docs/spark.md, "
-    "'How rather gets to the executors'"
+    "rather cannot be imported on the executors ({}); install it there, or ship it with the job: see "
+    f"{SITE}/guides/spark.html#how-rather-gets-to-the-executors"
 )
 
 

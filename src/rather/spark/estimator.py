@@ -43,7 +43,7 @@ class AltSVM(Estimator, FitParams, MLReadable, MLWritable):  # type: ignore[misc
     Its parameters are the ordinary class's, in pyspark.ml's spelling (``explainParams()`` says each in a line); a fit
     comes to the same optimum by the same steps. Users are in a fixed number of shards, and sums over them are added in
     a fixed order: the same data, parameters and ``numShards`` give the same bits, whatever the executors, tasks and
-    failures. See docs/spark.md.
+    failures. See the page "On Spark" of the site.
     """
 
     def __init__(self, **params: Any) -> None:
