@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from .asking import known_of
 from .data.comparisons import Comparisons
@@ -308,7 +308,7 @@ def calibration(model: Any, test: Comparisons, ax: Any = None) -> Any:
     n, said, true, square = (np.bincount(bins, of, BINS) for of in (w, w * q, w * won, w * w))
     some = np.flatnonzero(n > 0)
     ece, loss = np.abs(said - true).sum() / n.sum(), -(w @ np.log(np.maximum(p, 1e-12))) / n.sum()
-    share, z2 = true[some] / n[some], float(ndtri(0.5 + SURE / 2)) ** 2 * square[some] / n[some] ** 2
+    share, z2 = true[some] / n[some], float(scipy.special.ndtri(0.5 + SURE / 2)) ** 2 * square[some] / n[some] ** 2
     middle = (share + z2 / 2) / (1 + z2)  # of the interval of E. Wilson (1927)
     far = np.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
     ax = _axes(ax, height=5.5, width=5.5)
@@ -426,7 +426,7 @@ def learning_curve(
         alone = Comparisons(part.users, part.items, part.source)  # without features, which Global has no use for
         fitted = type(estimator)(**estimator.get_params()).fit(part), Global(seed=seed).fit(alone)
         found[n] = [pairwise_accuracy(model, test) for model in fitted]
-    ax, z = _axes(ax, height=4.0), float(ndtri(0.5 + SURE / 2))
+    ax, z = _axes(ax, height=4.0), float(scipy.special.ndtri(0.5 + SURE / 2))
     lines = (type(estimator).__name__, OWN, "D-"), ("one ranking for everybody", CROWD, "o--")
     for (label, colour, style), values in zip(lines, zip(*found.values(), strict=True), strict=True):
         far = [z * value.standard_error for value in values]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from ..logistic import sigmoid
 from ..solving.variational import MOST_ROUNDS, Normal, averaged, nothing_said
@@ -111,6 +111,6 @@ class Belief:
 
 def between(mean: Any, variance: Any, interval: float) -> dict[str, Any]:
     """Probabilities by margins that are normal: on average, and between which they are."""
-    far = float(ndtri(0.5 + interval / 2)) * np.sqrt(variance)
+    far = float(scipy.special.ndtri(0.5 + interval / 2)) * np.sqrt(variance)
     made = {"probability": averaged(mean, variance), "low": mean - far, "high": mean + far}
     return {name: np.asarray(sigmoid(x), np.float32) for name, x in made.items()}

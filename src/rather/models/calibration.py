@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
+import scipy
 
 from ..data.comparisons import Comparisons
 from ..data.rows import Mask, Pairs, beside_ties, each_tie_once, is_tied
@@ -224,7 +224,7 @@ def _with_ties(x: Numbers, own: Numbers, tied: Mask, w: Numbers) -> tuple[float,
         return float(-held - np.log(np.maximum(usual, TINY)).sum() + 0.5 * t[0] ** 2)
 
     limits = ((-LARGEST, LARGEST), (math.log(LEAST), math.log(MOST)))
-    t = optimize.minimize(value, np.array([0.0, math.log(0.5)]), method="L-BFGS-B", bounds=limits).x
+    t = scipy.optimize.minimize(value, np.array([0.0, math.log(0.5)]), method="L-BFGS-B", bounds=limits).x
     return float(np.exp(t[0])), float(np.exp(t[1]))
 
 

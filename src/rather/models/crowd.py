@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from ..data.comparisons import Comparisons
 from ..data.rows import Pairs, is_tied, random_places, row_starts
@@ -363,5 +363,5 @@ def _likeliest(trials: list[_Trial], answers: int, centre: Any) -> Sureness:
 
     simplex = np.vstack([centre, centre + np.diag(STEPS)])
     options = {"maxfev": TRIES, "xatol": 0.05, "fatol": 1e-4, "initial_simplex": simplex}
-    best = optimize.minimize(value, centre, method="Nelder-Mead", options=options).x
+    best = scipy.optimize.minimize(value, centre, method="Nelder-Mead", options=options).x
     return Sureness(*map(float, np.exp(np.clip(best, -20.0, 20.0))))

@@ -17,8 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sparse
+import scipy
 
 from ..data.source import Source
 from ..logistic import sigmoid
@@ -75,7 +74,7 @@ def moved(
 def _slopes(rows: Any, winner: Any, loser: Any, values: Any, shape: tuple[int, int]) -> Any:
     """Return the sum, row by row, of a value for each pair's winner and minus that for its loser."""
     at = np.concatenate((rows, rows)), np.concatenate((winner, loser))
-    return sparse.csr_array(sparse.coo_array((np.concatenate((values, -values)), at), shape=shape))
+    return scipy.sparse.csr_array(scipy.sparse.coo_array((np.concatenate((values, -values)), at), shape=shape))
 
 
 def _laplacian(j: Any, k: Any, weight: Any, items: int) -> Any:

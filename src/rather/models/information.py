@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri, xlogy
+import scipy
 
 from ..data.ids import Codes
 from ..logistic import sigmoid
@@ -193,8 +193,8 @@ def information_of(m: Any, v: Any, e: Any) -> Any:
     """In bits: see the head of this file."""
     q = 1 / (1 + np.pi / 8 * e)
     mean, variance = np.sqrt(np.pi / 8 * q) * m, np.pi / 8 * q * v
-    p = ndtr(mean / np.sqrt(1 + variance))
-    entropy = -(xlogy(p, p) + xlogy(1 - p, 1 - p)) / np.log(2)
+    p = scipy.special.ndtr(mean / np.sqrt(1 + variance))
+    entropy = -(scipy.special.xlogy(p, p) + scipy.special.xlogy(1 - p, 1 - p)) / np.log(2)
     stays = BEND / np.sqrt(variance + BEND**2) * np.exp(-(mean**2) / (2 * (variance + BEND**2)))
     return np.maximum(entropy - stays, 0.0)
 
@@ -205,7 +205,7 @@ def _contenders(belief: Belief, items: Codes, most: int) -> Codes:
         return items
     rows = belief.rows(items)
     variance = belief.known.variances(rows) + belief.fresh(items)
-    may_be = belief.offset[items] + rows @ belief.known.mean + ndtri(0.9) * np.sqrt(variance)
+    may_be = belief.offset[items] + rows @ belief.known.mean + scipy.special.ndtri(0.9) * np.sqrt(variance)
     return np.sort(items[np.argpartition(-may_be, most)[:most]])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, read_only

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from ..models.parameters import CALIBRATION_SEED, LIST_THREADS, POWER, WHOLE, Parameter, Params, accepts
 from .item_weights import ItemWeights, Weights, co_clicks

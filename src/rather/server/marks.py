@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+import scipy
 
 FAST = 0.25  # seconds
 MINUTE, OF_VISITOR, OF_ORIGIN = 60.0, 60, 600  # seconds; answers within them
@@ -55,4 +55,4 @@ def _of_one_side(visitor: Any, reply: Any) -> Any:
     left = np.bincount(code[reply == "left"], minlength=len(names))
     right = np.bincount(code[reply == "right"], minlength=len(names))
     n, most = left + right, np.maximum(left, right)
-    return ((n >= LEAST) & (2 * binom.sf(most - 1, n, 0.5) < SIDED))[code]
+    return ((n >= LEAST) & (2 * scipy.stats.binom.sf(most - 1, n, 0.5) < SIDED))[code]

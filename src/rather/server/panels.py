@@ -9,7 +9,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from ..errors import InputError
 from ..models.belief import Belief
@@ -80,7 +80,7 @@ def difference(knowledge: Knowledge, belief: Belief, said: list[Said], limit: in
     n, fresh = len(every), belief.fresh(every)
     mean = R @ belief.known.mean
     sd = np.sqrt(belief.known.variances(R) + fresh * (1 - 2 / n) + fresh.sum() / n**2)
-    far = float(ndtri(0.5 + INTERVAL / 2)) * sd
+    far = float(scipy.special.ndtri(0.5 + INTERVAL / 2)) * sd
     certain = np.flatnonzero(np.abs(mean) > far)
     certain = certain[np.argsort(-np.abs(mean[certain]) / sd[certain], kind="stable")][:limit]
     rows = [
@@ -170,7 +170,8 @@ def _contenders(belief: Belief, n: int) -> Any:
     if n <= RANKED:
         return every
     rows = belief.rows(every)
-    may_be = belief.expected(every) + ndtri(0.9) * np.sqrt(belief.known.variances(rows) + belief.fresh(every))
+    sd = np.sqrt(belief.known.variances(rows) + belief.fresh(every))
+    may_be = belief.expected(every) + scipy.special.ndtri(0.9) * sd
     return np.sort(np.argpartition(-may_be, RANKED)[:RANKED]).astype(np.int32)
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy
 
 from ..data.ids import Codes
 from ..data.rows import row_starts
@@ -132,10 +132,10 @@ def _together(
 
 def _inverse(A: FloatArray) -> FloatArray:
     """Of a positive definite matrix, in its place."""
-    factor, failed = lapack.spotrf(A.T, lower=0, clean=0, overwrite_a=1)
+    factor, failed = scipy.linalg.lapack.spotrf(A.T, lower=0, clean=0, overwrite_a=1)
     if failed:
         raise InputError("the item-item weights have no solution in single precision; a larger ridge has one")
-    inverse, _ = lapack.spotri(factor, lower=0, overwrite_c=1)
+    inverse, _ = scipy.linalg.lapack.spotri(factor, lower=0, overwrite_c=1)
     P: FloatArray = inverse.T  # rows again: what was computed is below the diagonal
     for first in range(0, len(P), BLOCK):
         last = min(first + BLOCK, len(P))

@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
-from scipy.special import betaln
+import scipy
 
 from ..data.rows import beside_ties
 from ..data.source import Source
@@ -247,17 +246,19 @@ def _leading(U: FloatArray, V: FloatArray, rank: int, wanted: int | None, most: 
 
 def _own(pairs: Any, Z: FloatArray, n_items: int) -> tuple[FloatArray, Any]:
     """The columns of Z less the differences of items that come nearest to them, by least squares; and those items."""
+    from scipy.sparse.linalg import cg
+
     rows = np.arange(len(Z))
     ones = np.ones(len(Z))
-    B = sparse.csr_array(
+    B = scipy.sparse.csr_array(
         (np.concatenate((ones, -ones)), (np.concatenate((rows, rows)), np.concatenate((pairs.winner, pairs.loser)))),
         shape=(len(Z), n_items),
     )
     weighted = B.T.multiply(pairs.weights()).tocsr()
-    normal = weighted @ B + sparse.diags_array(np.full(n_items, 1e-3))
+    normal = weighted @ B + scipy.sparse.diags_array(np.full(n_items, 1e-3))
     made, nearest = np.empty_like(Z), np.empty((n_items, Z.shape[1]))
     for k in range(Z.shape[1]):
-        nearest[:, k] = sparse.linalg.cg(normal, weighted @ Z[:, k].astype(np.float64), rtol=1e-6, maxiter=500)[0]
+        nearest[:, k] = cg(normal, weighted @ Z[:, k].astype(np.float64), rtol=1e-6, maxiter=500)[0]
         made[:, k] = Z[:, k] - B @ nearest[:, k]
     return made, nearest
 
@@ -267,5 +268,5 @@ def _coin(pairs: Any, n_users: int) -> Any:
     w = pairs.weights()
     tied = np.zeros(len(w), bool) if pairs.tied is None else pairs.tied
     ties, decided = (np.bincount(pairs.user, w * kind, n_users) for kind in (tied, ~tied))
-    among = betaln(ties + 1, decided + 1) if tied.any() else 0.0
+    among = scipy.special.betaln(ties + 1, decided + 1) if tied.any() else 0.0
     return decided * np.log(0.5) + among
