@@ -450,7 +450,7 @@ def test_an_updated_model_can_be_asked(updatable, tmp_path):
     """update keeps what was found, also where it leaves the comparisons out."""
     (tmp_path / "today.csv").write_text("user,winner,loser\nnew,item 1,item 2\nnew,item 3,item 4\n")
     document("update", updatable, tmp_path / "today.csv", "--out", tmp_path / "m")
-    before, after = (rather.load(file).fitted.sure for file in (updatable, tmp_path / "m"))
+    before, after = (rather.load(file).fitted.taste_prior for file in (updatable, tmp_path / "m"))
     assert after.sureness == before.sureness and after.crowd is not None
     assert document("rank", tmp_path / "m", "new", "--interval", 0.9)["ranking"]
 

@@ -10,6 +10,7 @@ import pytest
 from rather.addresses import MESSAGES
 from rather.cli.main import _warn
 from rather.warned import warn
+from test_prose import FORBIDDEN
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "rather"
@@ -56,6 +57,15 @@ def test_named_pages_exist():
             found = (ROOT / "docs" / f"{page}.md").read_text()
             headings = {heading.lower().replace(" ", "-") for heading in re.findall("^#+ (.+)$", found, re.M)}
             assert not anchor or anchor in headings, path
+
+
+def test_modules_are_described_plainly():
+    """The docstring of a module makes statements, in the words that the rules of plain English allow."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        text = ast.get_docstring(ast.parse(path.read_text())) or ""
+        assert re.match(r"\S", text) and not re.match(r"(Of|Who|What|Where|How|Is)\b", text), path
+        assert "?" not in text.split("\n")[0], path
+        assert not FORBIDDEN.search(text), path
 
 
 def test_a_warning_is_a_sentence_and_an_address():

@@ -1,4 +1,4 @@
-"""What a command gives: one document, and how it is shown to a person or a program."""
+"""The document that a command returns, shown to a person or written for a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""rather ask: one question after the other to whoever is there, and their list as it takes shape."""
+"""rather ask: ask a person one question after another, and show their list as it changes."""
 
 from __future__ import annotations
 

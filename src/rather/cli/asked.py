@@ -1,4 +1,4 @@
-"""Who and what a question is about: a user, everyone, or a newcomer's answers; all items, or some."""
+"""The users and items that a command is about: a user, all users or a new person; all items or some."""
 
 from __future__ import annotations
 

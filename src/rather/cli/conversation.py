@@ -1,4 +1,4 @@
-"""What a person who is asked has said: all that is known follows from the steps so far, so to undo is to drop the last.
+"""The questions and answers of one person in ``rather ask``, as steps; the state follows from them, and undo drops one.
 
 A reply is one of left, right, tie, undo, quit, and unseen with left, right or both.
 """

@@ -1,4 +1,4 @@
-"""What is known of items and people: tables of features as the library takes them, and what a model made of them."""
+"""Tables of features for items and people on the command line, and the coefficients that a model learned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demonstration: a film club's tastes are learned from the members' votes and checked against the truth."""
+"""The demonstration: learn a film club's tastes from its votes and check them against the truth."""
 
 from __future__ import annotations
 

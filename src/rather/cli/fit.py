@@ -1,4 +1,4 @@
-"""rather fit: a model learned from a file, and saved."""
+"""rather fit: learn a model from a file and save it."""
 
 from __future__ import annotations
 

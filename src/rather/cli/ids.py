@@ -1,4 +1,4 @@
-"""Ids that were typed or read from text, as the kind of id that a model has: text, or whole numbers."""
+"""Ids that were typed or read from text, converted to the model's kind: text or whole numbers."""
 
 from __future__ import annotations
 

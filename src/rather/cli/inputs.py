@@ -1,4 +1,4 @@
-"""What a file holds: its format, told or guessed from its columns, and the comparisons it makes."""
+"""Input files: the format, given or guessed from the columns, and the comparisons in them."""
 
 from __future__ import annotations
 

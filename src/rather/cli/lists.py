@@ -1,4 +1,4 @@
-"""What a model says of a user, of all, or of a newcomer: rank, recommend, probability, differences, effects, tastes."""
+"""The commands rank, recommend, probability, differences, effects and tastes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The library's errors for someone at a shell: options instead of parameters, files instead of calls."""
+"""The library's errors in the words of the command line: options for parameters, files for calls."""
 
 from __future__ import annotations
 

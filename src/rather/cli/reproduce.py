@@ -1,4 +1,4 @@
-"""The paper's tables and figures as commands: the scripts of a source checkout, what they need, and running one."""
+"""rather paper: the scripts of a source checkout that reproduce the paper's tables and figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""rather serve: a page that asks people, from a model, from a list of items, or of the demonstration's film club."""
+"""rather serve: run a voting page from a model, a list of items, or the film club."""
 
 from __future__ import annotations
 

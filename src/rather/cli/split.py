@@ -1,4 +1,4 @@
-"""rather split: a file cut in two, for training and for testing."""
+"""rather split: split a file into training and test data."""
 
 from __future__ import annotations
 

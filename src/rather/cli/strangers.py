@@ -1,4 +1,4 @@
-"""Users that a model does not know: refused, given everybody's ranking, or skipped and counted."""
+"""Users that a model does not know: refuse them, give them the shared ranking, or skip and count them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clicks (or plays, purchases): a user prefers what they clicked to what they did not, of which items are drawn."""
+"""Clicks, plays or purchases: a user prefers clicked items to unseen ones, which are drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one data type: who would rather have what than what, with external ids."""
+"""Comparisons: users, items and a source, with external ids."""
 
 from __future__ import annotations
 

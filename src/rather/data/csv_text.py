@@ -1,7 +1,7 @@
-"""CSV text to columns: by pyarrow where it is installed and the text is long, else by the standard library.
+"""Read CSV text as columns: by pyarrow if it is installed and the text is long, else by the standard library.
 
-Both readers give the same columns for the same text, or the same sentence about what is wrong with it: where pyarrow
-meets anything unusual, the standard library reads the text again and has the last word.
+Both readers return the same columns for the same text, or the same error. If pyarrow meets anything unusual, the
+standard library reads the text again, and its result counts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of the items or the people of comparisons: a row of features for every code."""
+"""Features of the items or the users of comparisons: a row for every code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader reads as columns of numbers: standardised and, where they are too many, their leading directions."""
+"""Blocks of numeric columns that features become: standardised, and reduced to principal directions if wide."""
 
 from __future__ import annotations
 

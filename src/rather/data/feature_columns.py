@@ -1,4 +1,4 @@
-"""Kinds of columns that features come in: numbers, words and rows of numbers, told apart by their values, and read."""
+"""Kinds of feature columns: numbers, words and rows of numbers, recognised by their values."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What is known of items and people beside their comparisons: columns of any kind as columns of numbers.
+"""Tables of features of items or users, read as blocks of numeric columns.
 
-Numbers are standardised, each by itself, and are one block. Every other column is a block of its own: words are one
-column of 0 and 1 each, rows of numbers are as they are; both less their means, and over one number so that the rows of
-the block have a mean square norm of 1. Blocks that are too wide become their leading principal directions.
+Numbers are standardised one by one and form one block. Every other column is a block of its own. Words become one
+column of 0 and 1 each; rows of numbers stay as they are. Both are centred and divided by one number, so that the rows
+of the block have a mean square norm of 1. Blocks that are too wide are replaced by their leading principal directions.
 """
 
 from __future__ import annotations

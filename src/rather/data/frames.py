@@ -1,4 +1,4 @@
-"""Columns out of whatever kind of frame the user has: pandas, polars, pyarrow, a dict or a table of this package."""
+"""Columns of any kind of frame: pandas, polars, pyarrow, a dict or a table of this package."""
 
 from __future__ import annotations
 

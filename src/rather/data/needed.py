@@ -1,4 +1,4 @@
-"""How many answers to ask for: comparisons per user, planned from a formula that simulations calibrated."""
+"""The number of answers to ask of each user, by a formula that was calibrated on simulations."""
 
 from __future__ import annotations
 

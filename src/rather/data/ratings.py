@@ -1,4 +1,4 @@
-"""Ratings (and rankings): a user prefers what they rated higher. The pairs are implied, not written down."""
+"""Ratings and rankings: a user prefers items with higher ratings. The implied pairs are not written down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of codes in user order, which sources are made of, and what is done to their rows."""
+"""Tables of codes in user order, from which sources are made, and operations on their rows."""
 
 from __future__ import annotations
 

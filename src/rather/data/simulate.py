@@ -1,4 +1,4 @@
-"""The paper's Bradley-Terry-Luce world, with a known low-rank truth."""
+"""Simulated users of the paper's Bradley-Terry-Luce model, whose low-rank scores are known."""
 
 from __future__ import annotations
 

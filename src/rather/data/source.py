@@ -1,4 +1,4 @@
-"""The contract of a source: what comparisons come from, in codes, answering for itself all that depends on it."""
+"""The contract of a source: everything in a fit that depends on the kind of data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables in files: CSV or Parquet in, CSV or Parquet out."""
+"""Tables in files: read and write CSV or Parquet."""
 
 from __future__ import annotations
 

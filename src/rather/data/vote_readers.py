@@ -1,4 +1,4 @@
-"""Tables of votes to (user ids, item ids, source): winners and losers, or an arena's log, with all that they carry."""
+"""Readers of tables of votes and of arena logs: they return user ids, item ids and a source."""
 
 from __future__ import annotations
 

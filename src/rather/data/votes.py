@@ -1,4 +1,4 @@
-"""Votes: comparisons that are held one by one, each an answer or part of one."""
+"""Votes: comparisons that are stored one by one, each an answer or a part of one."""
 
 from __future__ import annotations
 

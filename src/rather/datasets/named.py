@@ -1,8 +1,8 @@
-"""Known data sets by name: where they are on this machine, where they come from, and fetching those that may be.
+"""Known data sets by name: find them on this machine, describe them, and fetch those that may be fetched.
 
 A data set is a folder of Parquet files, in ``$RATHER_DATA/<name>`` or in the cache, ``$RATHER_CACHE/<name>``
-(``~/.cache/rather/<name>`` if that is not set). The publisher's own files do as well for the two largest, MovieLens 10M
-and Netflix. The package holds none of these files; each data set has terms of its own.
+(``~/.cache/rather/<name>`` if that is not set). MovieLens 10M and Netflix are also read from their publishers' own
+files. The package contains none of these files, and each data set has its own terms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How good a ranking is: NDCG@k, precision@k and pairwise accuracy, as the paper defines them.
+"""NDCG@k, precision@k and pairwise accuracy, as the paper defines them.
 
-All take a fitted model or anything with ``score(users, items)`` (see ``scoring``), and give the mean over users with
-its standard error, or with ``per_user=True`` a table of every user's value.
+Each takes a fitted model or anything with ``score(users, items)`` (see ``scoring``). It returns the mean over users
+with its standard error, or with ``per_user=True`` a table of every user's value.
 """
 
 from __future__ import annotations

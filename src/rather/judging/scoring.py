@@ -1,8 +1,8 @@
-"""What a metric needs of a model: scores of (user, item) pairs, of ours or of anything with ``score(users, items)``.
+"""Scores of (user, item) pairs for metrics, from a model of this package or anything with ``score(users, items)``.
 
-Our own models are asked by codes, which is fast; others by ids, and by their own where they have ``users_`` and
-``items_``, which then say what they know. Test items that a model does not know score 0, as by the authors' program,
-and are counted; test users that it does not know are an error, rank like everyone, or are left out.
+Models of this package are called with codes, which is fast. Others are called with ids, and know the users and items
+in their ``users_`` and ``items_`` if they have these. Test items that a model does not know score 0, as in the
+authors' program, and are counted. Unknown test users raise an error, get the shared ranking, or are left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What newcomers gave, in whatever form, as comparisons; and the items of a model that they are about."""
+"""The answers of new users, in any form, as comparisons between items of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of one person: how much each item may be worth to them, given what they have said."""
+"""The posterior of one person: the distribution of the worth of items, given the person's answers."""
 
 from __future__ import annotations
 

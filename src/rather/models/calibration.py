@@ -1,20 +1,20 @@
-"""How sure a score difference makes us: P(i prefers j to k) = sigma(a_ijk (s_ij - s_ik)), found on what was put aside.
+"""Calibrated probabilities: P(i prefers j to k) = sigma(a_ijk (s_ij - s_ik)), fitted on held-out comparisons.
 
-A slope fitted on the training comparisons themselves would be far too steep. So a part of what people said (of each
-one's items, where it came from ratings or clicks) is put aside, several times over where there is little of it, a twin
-of the model is fitted to the rest, and the slope to what was put aside:
+A slope that was fitted on the training comparisons would be far too steep. So a part of the comparisons is held out
+(of each user's items, if they come from ratings or clicks), several times if there are few. A twin of the model is
+fitted to the rest, and the slope is fitted to the held-out part:
 
     a_ijk = slope x (n_i / n)^answers x e^(unmet x how many of j and k are new to i)
 
-where n_i counts the items that i is known to have met and n is typical of that. The last two numbers stay at 0 but for
-what the comparisons put aside say against it.
+Here n_i is the number of items that i met, and n is a typical number. The last two parameters stay at 0 unless the
+held-out comparisons contradict that.
 
-Where people tie, with x = a_ijk (s_ij - s_ik) and a reluctance r_i to decide (Rao and Kupper, 1967)
+If users tie, with x = a_ijk (s_ij - s_ik) and a reluctance r_i to decide (Rao and Kupper, 1967),
 
-    P(i prefers j to k) = sigma(x - r_i)        P(i prefers k to j) = sigma(-x - r_i)        and a tie is what is left
+    P(i prefers j to k) = sigma(x - r_i)        P(i prefers k to j) = sigma(-x - r_i)
 
-r_i is ``tie`` times the person's own factor, which their answers gave (see ``ties``); ``tie`` and the slope are fitted
-to the outcomes put aside.
+and a tie has the remaining probability. r_i is ``tie`` times a factor of the user, which ``ties`` estimates from the
+user's answers. ``tie`` and the slope are fitted to the held-out outcomes.
 """
 
 from __future__ import annotations

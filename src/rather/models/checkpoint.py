@@ -1,4 +1,4 @@
-"""Resuming a fit after a kill: the state of the solver, rewritten after every round."""
+"""Checkpoints: the state of the solver, written after every round, from which a fit resumes."""
 
 from __future__ import annotations
 

@@ -298,7 +298,7 @@ class Convex(LowRank):
     def _fit(self, data: Comparisons) -> Fit:
         began = time.perf_counter()
         data = self._read(data)
-        self._check_told_apart(data.source)
+        self._check_identifiable(data.source)
         spec = self._spec()
         data, gains = settled(spec, data)
         source, n, m = data.source, data.n_users, data.n_items
@@ -328,7 +328,7 @@ class Convex(LowRank):
         stop = Stop(self.tol, self.max_iter)
         fitted = yield from in_rounds(solver, stop, lambda: assembly().model(solver), began=began)
         fitted = assembly().last(solver, fitted)
-        yield Published(self._sure_of(fitted, data, None if chosen is None else chosen.calibration))
+        yield Published(self._with_calibration(fitted, data, None if chosen is None else chosen.calibration))
 
     def _settled(self) -> dict[str, Any]:
         """The multiplier of the constraint for the penalty."""

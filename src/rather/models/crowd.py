@@ -1,14 +1,16 @@
-"""What is known of people before they say anything: how tastes differ, and how much of them no vector holds.
+"""The prior of a person's tastes, estimated from the users of a fit.
 
-    in log-odds, the worth of item j to person i is    L_ij = a b_j + k (mean_i + d_i) . v_j + e_ij
+In log-odds, the worth of item j to person i is
 
-where d_i, a person's vector less what is expected of it, is normal with the mean and covariance that the vectors of
-fitted people have, and e_ij, normal about 0 with variance w / (n_j + 20) + c, is what vectors leave out: what is not
-known of v_j and b_j, which n_j people met, and likings that are a person's alone. Both last: an answer about an item
-tells of its e_ij as well. k, a, w and c are those by which answers put aside are likeliest, given the rest of what the
-same people said; so they know what fitted items, too, do not know. Items fit those best whom they were fitted to, so
-there are two of each: one for the people of the fit, of whom some answers are put aside, and one for newcomers, by
-people of whom all are.
+    L_ij = a b_j + k (mean_i + d_i) . v_j + e_ij
+
+Here d_i is the person's vector less its expectation. It is normal, with the mean and covariance of the users' vectors.
+The rest e_ij is normal with mean 0 and variance w / (n_j + 20) + c, where n_j users met item j. It covers the error of
+v_j and b_j, and likings for single items that no vector holds. It is the same in all answers of a person, so an answer
+about an item is also evidence about its e_ij. k, a, w and c maximise the likelihood of held-out answers, given the
+other answers of the same people, so they allow for the errors of fitted items too. Items fit those users best whose
+answers they were fitted to. So there are two sets: one for users of the fit, from whom some answers are held out, and
+one for new users, from people of whom all answers are held out.
 """
 
 from __future__ import annotations
@@ -114,8 +116,8 @@ PARTS = "mean", "covariance", "beside_mean", "beside", "count"
 
 
 @dataclass
-class Found:
-    """What was found of one fitted state, once it is; shared by all that answer from that state."""
+class TastePrior:
+    """The prior of tastes of one fitted model and what follows from it, computed once and shared by its copies."""
 
     sureness: Both | None = None
     crowd: Crowd | None = None

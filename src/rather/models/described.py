@@ -1,4 +1,4 @@
-"""Features in a fitted model: which of them helped, their worth to users, and scores of things never compared."""
+"""Features in a fitted model: which of them helped, their worth to users, and scores of new things."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model learned of features: how much of a person's or an item's vector follows from what is known of them."""
+"""Coefficients of features in a fitted model, which predict the vectors of users or items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of a fit: one value, which an estimator holds and the next fit replaces by one assignment."""
+"""The result of a fit: one value, which an estimator holds and the next fit replaces."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..solving.rounds import SMALLER, Record, Solver, Stop, rounds
 from ..solving.scales import UserRule
 from ..warned import warn
 from .calibration import Slope
-from .crowd import Found
-from .estimates import Told
+from .crowd import TastePrior
+from .estimates import EffectEstimates
 from .exclusions import Rows
 from .features import Learned, known_of
 from .interest import Interest
@@ -43,8 +43,8 @@ class FittedModel:
     scorer: Scorer
     training: Comparisons | None  # None: read from a file without them
     slope: Slope = field(default_factory=Slope)  # the calibration of probabilities
-    told: Told = field(default_factory=Told)  # estimates of effects with standard errors
-    sure: Found = field(default_factory=Found)  # what intervals are computed from
+    effect_estimates: EffectEstimates = field(default_factory=EffectEstimates)
+    taste_prior: TastePrior = field(default_factory=TastePrior)  # what intervals are computed from
 
     # the settings that the fit used, and its course
     loss: str | None = None

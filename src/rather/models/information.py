@@ -1,14 +1,14 @@
-"""What an answer is worth: of all pairs of items that a person may be asked about, and how many settle the top.
+"""The information of an answer about a pair of items, and the number of answers that settle the first places.
 
-An answer about items j and k says of a taste as much as it is uncertain, less what stays uncertain if the taste were
-known: with m and v the mean and the variance of how much more j is worth (in log-odds), v of it by tastes that are not
-known and e by likings of j and k alone, which say nothing of other items,
+The information of an answer about items j and k is its entropy less the entropy that would remain if the taste were
+known. In log-odds, j is worth m more than k on average, with variance v from uncertain tastes and variance e from
+likings of j and k alone, which say nothing about other items:
 
     information = h(E sigma(z)) - E h(sigma(z)),    z ~ N(q m, q^2 v),    q^2 = 1 / (1 + pi e / 8)
 
 with h the entropy in bits, in the closed form of N. Houlsby et al. (Bayesian active learning for classification and
-preference learning, 2011). Aimed at the top, what counts is how much an answer narrows down the worth of the items that
-may be among the best, each as far as it may be. All in codes of items.
+preference learning, 2011). For the first places, the value of an answer is how much it narrows down the worth of the
+items that may be among them, each weighted by that possibility. All items are codes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The comparisons that a model was fitted to, as tensors in its file: a loaded model needs them for updates."""
+"""The comparisons of a fit as tensors in the model file, which updates of a loaded model need."""
 
 from __future__ import annotations
 

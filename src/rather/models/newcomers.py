@@ -1,4 +1,4 @@
-"""Models that newcomers can join: the convex problem that a few answers pose in one vector, and its solution."""
+"""The base class of models to which new users are added: the convex problem of one vector, and its solution."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .answers import (
 )
 from .belief import Belief
 from .calibration import Slope
-from .crowd import Answers, Found
+from .crowd import Answers, TastePrior
 from .described import Describing
 from .exclusions import Rows, select
 from .features import Learned, means
@@ -243,7 +243,7 @@ class FoldInModel(Describing, Sure):
         joined = replace(
             fitted, users=comparisons.user_vocabulary, scorer=Factors.packed(U, self._factors.V, self.rank_),
             seen=(start, items[met]), posed=None, proof=None, frame_kind=comparisons.frame_kind,
-            said=(source if over is self else None, items, known), parent=fitted, sure=Found(),
+            said=(source if over is self else None, items, known), parent=fitted, taste_prior=TastePrior(),
             names={**fitted.names, **comparisons.names}, trust=None,
             slope=slope if own is None else Slope(slope.found, own),
         )  # fmt: skip

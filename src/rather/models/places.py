@@ -1,4 +1,4 @@
-"""Rankings that say how sure they are: places of items by draws of what they may be worth."""
+"""Ranges of places of items, by draws from the posterior of their worth."""
 
 from __future__ import annotations
 

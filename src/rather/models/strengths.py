@@ -1,10 +1,10 @@
-"""How strong features are: chosen on items and people of whom nothing but their features is known.
+"""The choice of the strengths of features, on items and users whose answers are held out.
 
-A fifth of the items and of the people are left out of fits with features of various strengths, several times over where
-there are few; what was said about and by them is then predicted from their features alone. All blocks begin at the
-usual strength, and get weaker or stronger together as long as that lowers the log loss by more than a standard error;
-then each by itself. A block that does not lower it by as much is switched off. The unit is the item (or the
-person), for a lucky guess about an item is right in every answer about it: answers that share an item are correlated.
+A fifth of the items and of the users are left out of fits with features of various strengths, several times if there
+are few. Answers about them and by them are then predicted from their features alone. All blocks begin at the usual
+strength. First all together, then each alone gets weaker or stronger as long as that lowers the log loss by more than
+a standard error. A block that does not lower it by as much is switched off. The unit of the standard error is the item
+or the user, because answers about one item are correlated.
 """
 
 from __future__ import annotations

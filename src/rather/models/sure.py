@@ -18,7 +18,7 @@ from ..errors import InputError, number
 from ..native import threads
 from . import places
 from .belief import Belief, Items, between
-from .crowd import Answers, Crowd, Found, found, spread
+from .crowd import Answers, Crowd, TastePrior, found, spread
 from .estimator import EVERYONE
 from .everyone import moved
 from .fitted import FittedModel
@@ -285,7 +285,7 @@ class Sure(Swayed):
         """What is known of some users, one after the other."""
         self._crowd()
         fitted = self.fitted
-        newcomers, sure = fitted.said is not None, fitted.sure
+        newcomers, sure = fitted.said is not None, fitted.taste_prior
         if fitted.said is not None:
             source, items, known = fitted.said
             if source is None:
@@ -342,7 +342,7 @@ class Sure(Swayed):
         return Belief(self._items_met(beside, newcomer), expected, answers)
 
     def _items_met(self, beside: bool = False, newcomer: bool = True) -> Items:
-        crowd, made, kind = self._crowd(), self.fitted.sure.items, (beside, newcomer)
+        crowd, made, kind = self._crowd(), self.fitted.taste_prior.items, (beside, newcomer)
         if kind not in made:
             made[kind] = Items.of(self._factors, crowd, beside, newcomer)
         found: Items = made[kind]
@@ -351,7 +351,7 @@ class Sure(Swayed):
     def _crowd(self) -> Crowd:
         """What is known of people before they say anything."""
         fitted = self.fitted
-        sure = fitted.sure
+        sure = fitted.taste_prior
         if sure.crowd is not None:
             return sure.crowd
         if fitted.parent is not None:
@@ -378,8 +378,8 @@ class Sure(Swayed):
     def _kept_crowd(self) -> Crowd | None:
         """What a file holds of it, if how sure to be is known."""
         fitted = self.fitted
-        known = (fitted.parent or fitted).sure
-        return fitted.sure.crowd if known.sureness is None and known.crowd is None else self._crowd()
+        known = (fitted.parent or fitted).taste_prior
+        return fitted.taste_prior.crowd if known.sureness is None and known.crowd is None else self._crowd()
 
     def _tensors(self) -> dict[str, Any]:
         crowd = self._kept_crowd()
@@ -395,7 +395,7 @@ class Sure(Swayed):
         if "sureness" in about:
             assert isinstance(fitted.scorer, Factors)
             crowd = Crowd.restored(tensors, about["sureness"], fitted.scorer.rank, len(fitted.items))
-            fitted.sure = Found(crowd.sureness, crowd)
+            fitted.taste_prior = TastePrior(crowd.sureness, crowd)
         return True
 
 
@@ -403,8 +403,8 @@ def of_things() -> Any:
     raise InputError("intervals are of items that people meet again; of things that occur once there are none")
 
 
-def with_more_items(sure: Found, spread_out: Any) -> Found:
+def with_more_items(sure: TastePrior, spread_out: Any) -> TastePrior:
     """What was found, where there are more items, of which nobody has met any yet."""
     if sure.crowd is None:
-        return Found(sure.sureness)
-    return Found(sure.sureness, replace(sure.crowd, count=spread_out(sure.crowd.count[:, None])[:, 0]))
+        return TastePrior(sure.sureness)
+    return TastePrior(sure.sureness, replace(sure.crowd, count=spread_out(sure.crowd.count[:, None])[:, 0]))

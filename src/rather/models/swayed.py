@@ -1,4 +1,4 @@
-"""Effects of the context of a vote, such as position bias, which are removed from rankings; ties; trust in users."""
+"""The base class of models with effects of context, such as position bias, with ties, and with trust."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..errors import InputError, number
 from ..native import FloatArray
 from ..solving.effects import swayed
 from .calibration import Calibration
-from .estimates import LARGEST, Estimates, Told
+from .estimates import LARGEST, EffectEstimates, Estimates
 from .exclusions import is_in
 from .factors import FactorEstimator
 from .fitted import FittedModel
@@ -84,7 +84,7 @@ class Swayed(FactorEstimator):
         return copy(self)._effects()
 
     def _effects(self) -> Table:
-        told = self.fitted.told
+        told = self.fitted.effect_estimates
         known = told.found = told.found or self._estimated()
         estimate, error = np.array(known.estimate), np.array(known.error)
         low, high = estimate - NORMAL * error, estimate + NORMAL * error
@@ -259,7 +259,7 @@ class Swayed(FactorEstimator):
         return super()._tensors() | {name: each for name, each in known.items() if each is not None}
 
     def _about(self) -> dict[str, Any]:
-        told = self.fitted.told.found
+        told = self.fitted.effect_estimates.found
         known = {"sway": dict(self.context_effects_)} if self.context_effects_ else {}
         return {**super()._about(), **known, **({} if told is None else {"effects": asdict(told)})}
 
@@ -268,8 +268,9 @@ class Swayed(FactorEstimator):
         if not all(isinstance(x, (int, float)) and abs(x) < LARGEST for x in sway.values()):
             return False
         fitted.context_effects = {str(name): float(x) for name, x in sway.items()}
-        fitted.told = Told(None if told is None else Estimates(**{name: tuple(each) for name, each in told.items()}))
-        if fitted.told.found is not None and not fitted.told.found.is_sound():
+        estimates = None if told is None else Estimates(**{name: tuple(each) for name, each in told.items()})
+        fitted.effect_estimates = EffectEstimates(estimates)
+        if estimates is not None and not estimates.is_sound():
             return False
         for name in ("reluctance", "trust"):
             each = tensors.get(name)

@@ -1,7 +1,7 @@
-"""Tensors in files: safetensors with a checksum over everything, written whole or not at all.
+"""Tensors in files: safetensors with a checksum over everything, written completely or not at all.
 
-Reading executes nothing, and gives either what was written or an error: a file that was altered, cut short or is not
-one of ours is refused before anything is built from it.
+Reading executes no code. It returns what was written or raises an error: a file that was altered, cut short or written
+by another program is refused before anything is built from it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""How readily people tie: each person's reluctance to decide, from margins and the answers that were given at them.
+"""Each user's reluctance to decide, estimated from margins and the answers at them.
 
-With x a margin in log-odds and r_i = r e^(e_i) (Rao and Kupper, 1967; one r for all where e_i = 0)
+With x a margin in log-odds and r_i = r e^(e_i) (Rao and Kupper, 1967; one r for all if e_i = 0)
 
-    P(won) = sigma(x - r_i)        P(lost) = sigma(-x - r_i)        P(tied) = what is left
+    P(won) = sigma(x - r_i)        P(lost) = sigma(-x - r_i)        P(tied) = 1 - P(won) - P(lost)
 
 so that -log P(tied) = -log sigma(r_i - x) - log sigma(r_i + x) - log(1 - e^(-2 r_i)): a tie is like two answers, one
-each way, that need not exceed the reluctance. People differ much in it, more than in taste at times: e_i is normal with
-a spread that is estimated, and a person's own is the likeliest one given their answers.
+each way, that need not exceed the reluctance. Users differ much in reluctance, sometimes more than in taste. e_i is
+normal with an estimated spread, and each user gets the posterior mode.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
-"""What held-out answers decide: how stiff a fit is, how stiff its biases are, how much rank it has, how sure it may be.
+"""The choice of the regularisation, of the ridge of the biases and of the rank on held-out answers.
 
-A candidate is a rank and two factors, on the scale of reg and on that of the biases' ridge. Some of the answers are put
-aside, several times over where there are few; a candidate is fitted to the rest, and judged by
+A candidate is a rank and two factors, one for reg and one for the ridge of the biases. Some of the answers are held
+out, several times if there are few. A candidate is fitted to the rest and judged by
 
-    half of (answers put aside x their log loss)  +  how unusual its factors are
+    half of (held-out answers x their log loss)  +  a penalty for unusual factors
 
-With many answers the first term decides. With few it is mostly chance, and the second keeps the factors near those that
-suit most data; so does the mean of the factors that were tried, weighted by e^-value, which is taken in place of the
-best one's. (Half: what is put aside at different times is judged by fits that share most of their answers.)
+With many answers the first term decides. With few answers it is mostly noise, and the second keeps the factors near
+those that suit most data. For the same reason the result is not the best candidate but the mean of the factors that
+were tried, weighted by e^-value. The half accounts for overlap: fits to different parts share most of their answers.
 
-The candidates are a path from stiff to loose at the full rank, each fit beginning at the one before; if the singular
-values of its best fit have a gap, looser ones at the rank before the gap, beginning at the singular triples before it
-(the nuclear norm shrinks strong directions as much as noise, a hard rank does not); then other biases.
+The candidates are a path from strong to weak regularisation at the full rank, and each fit starts from the one before.
+If the singular values of the best fit have a gap, weaker regularisation is tried at the rank before the gap, starting
+from the singular triples before it. (The nuclear norm shrinks strong directions as much as noise; a limit on the rank
+does not.) Other ridges of the biases follow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is done about users that a model does not know: an error, everybody's ranking, or nothing but a count."""
+"""Users that a model does not know: raise an error, give the shared ranking, or skip them with a warning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EASE: every item regressed on all others, in closed form (Steck, WWW 2019)."""
+"""EASE: a ridge regression of every item on all others, in closed form (Steck, WWW 2019)."""
 
 from __future__ import annotations
 

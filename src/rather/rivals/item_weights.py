@@ -1,4 +1,4 @@
-"""Scores by weights between items: what someone clicked, times what a click on each says of all the others."""
+"""Models that score items by the weights between them and the items that a user clicked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RP3beta: a walk from what someone clicked, over others who did, to what those clicked (Paudel et al., 2017)."""
+"""RP3beta: random walks of three steps on the graph of users and items (Paudel et al., 2017)."""
 
 from __future__ import annotations
 

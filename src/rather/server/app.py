@@ -1,4 +1,4 @@
-"""The API: which path does what, for whom; and the page that is one of its users."""
+"""The paths of the API and of the page, with their handlers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Where people are asked: a question put, an answer taken, an answer undone; each is in the ledger before it is told.
+"""Turns of visitors: put a question, take an answer, undo an answer.
 
-What a visitor has said changes in memory only after the ledger has it, and one visitor's turns follow one another.
+A visitor's state in memory changes only after the ledger holds the answer, and the turns of one visitor follow one
+another.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ NOT_PUT = "The next question could not be saved just now, so it is not put yet."
 NOT_SAVED = "Your answer could not be saved just now, and does not count yet."
 NOT_UNDONE = "Your answer could not be taken back just now, and still counts."
 NOT_SHARED = "The link could not be saved just now, so there is none yet."
-Told = TypeVar("Told")
+Reply = TypeVar("Reply")
 
 
 class Desk:
@@ -80,10 +81,10 @@ class Desk:
         visitor = await self._known(told)
         return await self._turn(visitor, partial(self._shared, visitor))
 
-    async def _turn(self, visitor: Visitor, act: Callable[[], Awaitable[Told]]) -> Told:
+    async def _turn(self, visitor: Visitor, act: Callable[[], Awaitable[Reply]]) -> Reply:
         """One visitor's turns follow one another; one that has begun is finished, even if nobody waits for it."""
 
-        async def whole() -> Told:
+        async def whole() -> Reply:
             async with visitor.lock:
                 if visitor.in_doubt:
                     await self._remember(visitor)

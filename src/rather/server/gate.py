@@ -1,4 +1,4 @@
-"""What every request passes before it is looked at: hosts, sizes, rates, other sites; and the headers of replies."""
+"""Checks of every request before it is handled (hosts, sizes, rates, origin), and headers of replies."""
 
 from __future__ import annotations
 

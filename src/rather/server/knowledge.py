@@ -1,7 +1,6 @@
-"""What a model knows of listed items: what is known of a person who answered, and what to ask them next.
+"""A model restricted to the listed items: the posterior of a visitor, and the next question.
 
-Without a model, and of items that it has not met, nothing is known but that people differ: every item is worth the same
-to begin with, give or take.
+Without a model, and for items that the model has not met, every item has the same expected worth.
 """
 
 from __future__ import annotations

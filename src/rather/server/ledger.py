@@ -1,4 +1,4 @@
-"""The ledger of votes: tables whose rows are only ever added, in SQLite or PostgreSQL, opened so that commits last."""
+"""The ledger of votes: append-only tables in SQLite or PostgreSQL, with durable commits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The items that people are asked about: what they are called, what is said of them, and their pictures."""
+"""The items of a voting page: ids, titles, descriptions and pictures."""
 
 from __future__ import annotations
 

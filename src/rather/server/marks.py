@@ -1,10 +1,10 @@
 """Answers that look like a script's: they are kept, marked, and left out of fits.
 
-- fast: given sooner after the question was asked than anybody reads two cards;
-- flood: one of more than anybody gives within a minute, or than an address gives in which many people are;
-- one side: of a visitor who takes the same side far more often than chance, for the sides are drawn.
+- fast: the answer came sooner after the question than anybody reads two cards;
+- flood: a visitor gave more answers in a minute than anybody does, or an address more than many people do;
+- one side: a visitor took one side far more often than chance, although the sides are drawn.
 
-Times are the server's own: what a browser says of them may be anything.
+Times are the server's own, because a browser may send anything.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What is told around the questions, from what is known of a person: rankings, differences, maps, what an answer moves.
+"""Panels beside the questions, from the posterior of a visitor: rankings, differences, maps and effects of an answer.
 
-All are documents of plain values, with items as the list has them.
+All are documents of plain values, with items in the order of the list.
 """
 
 from __future__ import annotations

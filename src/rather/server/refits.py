@@ -1,4 +1,4 @@
-"""Newer models: fitted in a process of their own from the ledger, looked at, and put in place in one step."""
+"""Newer models: fitted from the ledger in another process, checked, and swapped in."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ def _without_each_fold(model: Any, said: Comparisons, visitors: Any, ids: Any) -
         if not len(rest):
             continue  # nobody else has answered
         twin = model._twin().fit(rest)
-        twin.fitted.sure.sureness = model.fitted.sure.sureness
+        twin.fitted.taste_prior.sureness = model.fitted.taste_prior.sureness
         items = twin._items_met()
         told |= {f"{name}_{one}": getattr(items, name).astype(np.float32) for name in PARTS}
         told[f"sway_{one}"] = np.array([items.sway, twin.context_effects_.get("side", 0.0)])

@@ -1,4 +1,4 @@
-"""A server put together and run: the state's folder, the ledger, the model, and one process on one port."""
+"""The server as a whole: the folder of its state, the ledger, the model, and one process on one port."""
 
 from __future__ import annotations
 

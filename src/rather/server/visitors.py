@@ -1,4 +1,4 @@
-"""Visitors: what each was asked and has said, as the ledger has it, kept in memory while they are here."""
+"""Visitors in memory: their questions and answers, as the ledger has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The votes in a ledger, to learn from and to take away."""
+"""The votes in a ledger, read for fits and for export."""
 
 from __future__ import annotations
 

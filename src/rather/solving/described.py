@@ -1,4 +1,4 @@
-"""Prior means from all that rows are linear in: who met what, and what is known of items and people."""
+"""Prior means that are linear in exposure and in features of items and users."""
 
 from __future__ import annotations
 

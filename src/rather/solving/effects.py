@@ -1,7 +1,7 @@
-"""What surrounded the comparisons: numbers that may have swayed those who answered, and by how much they did.
+"""Effects of context: numbers beside a comparison, such as position or length, that may influence the answer.
 
-The margin of a comparison t is s_ij - s_ik + g . z_t, with the same g for everybody: which item stood first, which was
-longer. F gets sum_t w_t L(margin) + rho / 2 |g|^2, still convex in (X, b, g), and is minimised over g as well.
+The margin of a comparison t is s_ij - s_ik + g . z_t, with the same g for all users. F gets
+sum_t w_t L(margin) + rho / 2 |g|^2. It is still convex in (X, b, g), and is minimised over g as well.
 """
 
 from __future__ import annotations

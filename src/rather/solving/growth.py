@@ -1,4 +1,4 @@
-"""Newton's rounds with as much rank as it takes: towards the global optimum, with a certificate at every round."""
+"""Newton rounds with a growing rank: towards the global optimum, with a certificate after every round."""
 
 from __future__ import annotations
 

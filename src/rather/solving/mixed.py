@@ -1,16 +1,16 @@
-"""How people answer, given the items: effects that all share, how readily people tie, how people differ.
+"""A mixed logistic regression of answers, given the items: shared effects, reluctance to decide, and tastes.
 
-Fitted factors are shrunk, and the answers they were fitted to agree with them too well; effects read off from them
-would be biased either way. So they are estimated in a model of their own, with the items' vectors v_j and biases b_j as
-given: a mixed logistic regression (see the page "Uncertainty" of the site)
+Fitted factors are shrunk, and agree too well with the answers they were fitted to, so effects read from them are
+biased. They are estimated in a model of their own, with the items' vectors v_j and biases b_j as given (see the page
+"Uncertainty" of the site):
 
     P(i prefers j to k) = sigma(x - r_i)        x = g . z + a (b_j - b_k) + (mu + u_i) . (v_j - v_k)
-    P(i prefers k to j) = sigma(-x - r_i)       and what is left is the probability of a tie
+    P(i prefers k to j) = sigma(-x - r_i)       and a tie has the remaining probability
 
-with u_i normal about 0 with a covariance that is estimated, and log r_i, a person's reluctance to decide, normal too
-(r_i = 0 where nobody ties). It is solved by a variational EM: ``core.mixed_pass`` finds what is known of every person
-and sums it up, the sums give the coefficients and the covariance. The columns of z are taken without what differences
-of items say of them, so that g is what it is whatever the items' biases are.
+Here u_i is normal with mean 0 and an estimated covariance, and log r_i, the reluctance of a person to decide, is normal
+too (r_i = 0 if nobody ties). A variational EM solves it: ``core.mixed_pass`` computes the posterior of every person and
+sums over people, and the sums give the coefficients and the covariance. Differences of items are projected out of the
+columns of z, so that g does not depend on the items' biases.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The optimisation problem of a factor model, and the passes over the data that every solver is made of.
+"""The optimisation problem of a factor model, and the passes over the data on which every solver is built.
 
     F(U, V, b) = sum_t w_t L(s_ij - s_ik) + 1/2 sum_i p_i |u_i|^2 + 1/2 sum_j q_j |v_j|^2 + 1/2 sum_j beta_j b_j^2
 
@@ -7,9 +7,9 @@ ridges are p_i = reg * (user shape), q_j = reg * (item shape) and beta_j = bias_
 is column r of V, against a column r of U that is fixed to 1 (0 without bias).
 
 With features z_i of users and h_j of items (see ``exposure``) the ridges are about prior means, u_i - A' z_i and
-(v_j, b_j) - B' h_j, and A and B have ridges of their own; F is then minimised over them as well. Items may be nothing
-but their features, (v_j, b_j) = B' h_j; C is then B, and V follows it. What surrounded the comparisons (see
-``effects``) adds g . z_t to their margins, and F is minimised over g too.
+(v_j, b_j) - B' h_j. A and B have ridges of their own, and F is minimised over them as well. If items have no vectors
+beside their features, (v_j, b_j) = B' h_j; C is then B, and V follows from it. Context (see ``effects``) adds g . z_t
+to the margins, and F is minimised over g too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much each user and item counts: ridges that grow with counts, and users' weights that fall with theirs."""
+"""Weights and ridges of users and items: ridges grow with counts, and weights of users fall with theirs."""
 
 from __future__ import annotations
 

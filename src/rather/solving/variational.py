@@ -1,18 +1,18 @@
-"""What answers say of a vector that is normal beforehand: a normal approximation of what it can then be.
+"""The posterior of a vector with a normal prior, given answers, as a normal approximation.
 
     w ~ N(0, I)        P(answer t) = sigma(z_t),  z_t = x_t . w + c_t        counted m_t times
 
-Of all normal distributions the nearest to what w can be, by the Kullback-Leibler divergence, has (M. Opper, C.
+The normal distribution that is nearest to the posterior, by the Kullback-Leibler divergence, has (M. Opper, C.
 Archambeau: The variational Gaussian approximation revisited, 2009)
 
     precision  H = I + sum_t m_t E sigma'(z_t) x_t x_t'        mean  sum_t m_t E sigma(-z_t) x_t
 
-with expectations over itself. Both are found by damped Newton's steps for the mean, each with the H of the last mean,
-and E sigma(z) = sigma(mu / sqrt(1 + pi v / 8)) for z ~ N(mu, v) (D. MacKay, 1992). Beside the curvature at the
-likeliest w this knows that an answer which was to be expected still says something; where people never contradict
-themselves that is most of what is known.
+with expectations over itself. Both are found by damped Newton steps for the mean, each with the H of the last mean,
+and E sigma(z) = sigma(mu / sqrt(1 + pi v / 8)) for z ~ N(mu, v) (D. MacKay, 1992). A Laplace approximation has the
+curvature at the mode only. This one also takes information from answers that were to be expected, which is most of the
+information if people never contradict themselves.
 
-Answers move w only within their span: of fewer answers than w has numbers, all is computed in that.
+Answers move w only within their span. If there are fewer answers than dimensions, the computation is in that span.
 """
 
 from __future__ import annotations

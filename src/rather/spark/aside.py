@@ -1,4 +1,4 @@
-"""What is put aside to learn how sure to be: a part of every user's ratings or clicks, shard by shard."""
+"""Comparisons that Spark holds out for calibration: a part of every user's ratings or clicks, shard by shard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cluster can do, asked before a fit begins; and what its failures mean, in a sentence."""
+"""Checks of a cluster before a fit, and its failures in one sentence each."""
 
 from __future__ import annotations
 

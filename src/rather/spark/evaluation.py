@@ -1,9 +1,9 @@
-"""How good scores are, as operations on DataFrames: NDCG@k, precision@k and pairwise accuracy.
+"""NDCG@k, precision@k and pairwise accuracy as operations on DataFrames.
 
 The numbers are those of ``rather.ndcg``, ``rather.precision`` and ``rather.pairwise_accuracy`` for the same scores.
-Every metric is first a table of users, with the parts of each that are right and wrong, and with a sentence of trouble
-where a row cannot be used; one aggregate over it gives the mean, its standard error and the trouble. All rows of a user
-meet once, by one shuffle.
+Every metric is first a table of users, with the right and wrong parts of each, and with a sentence of trouble where a
+row cannot be used. One aggregate over it gives the mean, its standard error and the trouble. One shuffle brings all
+rows of a user together.
 """
 
 from __future__ import annotations

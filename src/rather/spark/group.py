@@ -1,7 +1,7 @@
 """Processes that add arrays together over TCP: a butterfly of T = 2^k ranks, with the same bits on all of them.
 
 Every element's sum is that of one fixed binary tree over the ranks, ((x0+x1)+(x2+x3))+((x4+x5)+(x6+x7)), whatever the
-array's size and whoever came first; only a NaN's payload may differ. It knows nothing of Spark.
+array's size and the order of arrival; only a NaN's payload may differ. This module does not depend on Spark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The best items for every user, by the ordinary model: each task has all items, and its users go by in batches."""
+"""The best items for every user: each task has all items and the ordinary model, and takes users in batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between DataFrames of factors and the tensors that a local model is made of."""
+"""Conversion between DataFrames of factors and the tensors of a local model."""
 
 from __future__ import annotations
 

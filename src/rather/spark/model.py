@@ -1,4 +1,4 @@
-"""A fitted model whose factors are DataFrames: scores, probabilities, lists, and the way to and from the local one."""
+"""A fitted model whose factors are DataFrames: scores, probabilities, lists, and conversion to a local model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters in the manner of pyspark.ml: those of the ordinary AltSVM, the names of columns, and how a job is run."""
+"""Parameters in the style of pyspark.ml: those of AltSVM, the names of columns, and how a job is run."""
 
 from __future__ import annotations
 

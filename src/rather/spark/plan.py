@@ -1,4 +1,4 @@
-"""What the tasks of a job are told, and the rows that go in and out of them."""
+"""The instructions to the tasks of a job, and the schemas of the rows that go in and out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The users of a task: rows as Spark hands them over, in whatever order, to codes and a source that depend on neither.
+"""The users of a task: rows from Spark, in any order, as codes and a source that do not depend on the order.
 
-Users are numbered in the order of their ids within a shard; what a user said is in the order of items. So a shard is
-the same whichever task reads it.
+Users are numbered in the order of their ids within a shard, and each user's rows are in the order of items. So a shard
+is the same whichever task reads it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables of what people said, as tasks take them: ids mapped in the cluster, users in shards, shards in tasks."""
+"""Tables for tasks: ids are mapped in the cluster, users are in shards, and shards are in tasks."""
 
 from __future__ import annotations
 

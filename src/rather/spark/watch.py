@@ -1,7 +1,7 @@
-"""A job under watch: a barrier stage that lost its executors waits for others, for minutes or for ever, without a word.
+"""A watch on a job, because a barrier stage that lost its executors waits for others without a word.
 
-Spark looks for enough slots only before a stage, ten minutes long, and once a stage has begun anew not at all. So the
-driver looks too, and takes the job back when there have been too few for some seconds.
+Spark checks for enough slots only before a stage, for ten minutes, and not at all once a stage was restarted. So the
+driver checks too, and cancels the job if there have been too few slots for some seconds.
 """
 
 from __future__ import annotations
