@@ -312,7 +312,7 @@ def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]
 
 
 def _candidates(model: Any, candidates: Any, unknown: Any) -> Codes:
-    """The items that may be asked about, in order; an InputError says what is wrong with their number."""
+    """Return the items that may be asked about, in order; refuse too few or too many."""
     items = _known_candidates(model, candidates, unknown)
     if len(items) < 2:
         raise InputError("there is nothing to ask: fewer than two candidates are left; name more")
@@ -324,7 +324,7 @@ def _candidates(model: Any, candidates: Any, unknown: Any) -> Codes:
 
 
 def _known_candidates(model: Any, candidates: Any, unknown: Any) -> Codes:
-    """The candidates, by default those that most people met, but for those that are unknown to the person."""
+    """Return the candidates, by default those that most people met, without those the person does not know."""
     if candidates is None:
         count = model._crowd().count
         items = np.argsort(-count, kind="stable").astype(np.int32)

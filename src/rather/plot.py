@@ -476,7 +476,7 @@ def _percent(share: float) -> str:
 
 
 def _ellipse(ax: Any, centre: Any, covariance: Any, label: str) -> None:
-    """Where a normal point is, SURE."""
+    """Draw the ellipse that holds a normal point with probability SURE."""
     from matplotlib.patches import Ellipse
 
     held, E = np.linalg.eigh(covariance)

@@ -79,7 +79,7 @@ def in_json(document: Document, indent: int | None) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """A document with null where a number is none, which JSON cannot say otherwise."""
+    """Return the document with null in place of NaN and infinity, which JSON lacks."""
     if isinstance(value, dict):
         return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, list):

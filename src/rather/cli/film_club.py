@@ -52,7 +52,7 @@ def run(members: int, seed: int) -> dict[str, Any]:
 
 
 def _dissenter(world: World, model: AltSVM) -> dict[str, Any]:
-    """The member whose true list the club's one list gets most wrong."""
+    """Return the member whose true list differs most from the shared list."""
     club = model.item_bias_
     hits = [hit_rate(truth, club) for truth in world.scores]
     i = int(np.argmin(hits))

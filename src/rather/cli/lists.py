@@ -49,7 +49,7 @@ def _users(model: Any, options: argparse.Namespace) -> list[Any]:
 
 
 def _count(model: Any, among: Any) -> int:
-    """How many items there are to choose from."""
+    """Return the number of items to choose from."""
     return len(model.items_ if among is None else set(as_ids(among, "the items").tolist()))
 
 
@@ -78,7 +78,7 @@ def rank(options: argparse.Namespace) -> Answer:
 
 
 def _how_sure(model: Any, n: int, options: argparse.Namespace) -> Document:
-    """What rank takes besides, where it is to say how sure it is of the places of n items."""
+    """Return the arguments of ``rank`` for ranges of places of n items."""
     if options.interval is None:
         if options.top_of is not None:
             raise InputError("--top-of goes with --interval, such as --interval 0.9; give both")
@@ -199,7 +199,7 @@ def _check_sure(model: Any, path: str) -> None:
 
 
 def _carried(options: argparse.Namespace) -> Document:
-    """What surrounds the question."""
+    """Return the context of the question: side and covariates."""
     numbers = {}
     for text in options.covariate:
         name, _, value = text.partition("=")

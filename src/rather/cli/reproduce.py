@@ -44,7 +44,7 @@ def _show_scripts(document: Document, console: Console) -> None:
 
 
 def _show_nothing(document: Document, console: Console) -> None:
-    """The script has printed what there is to see."""
+    """Show nothing, because the script has printed its results."""
 
 
 def folder() -> Path:

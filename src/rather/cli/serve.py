@@ -129,7 +129,7 @@ def _settings(options: argparse.Namespace, serving: Any) -> Any:
 
 
 def _seconds(minutes: Any, usual: float) -> float:
-    """How long to wait between fits: by a number of minutes, or as usual where no number was given."""
+    """Return the seconds between fits: from a number of minutes, or the default."""
     return 60 * (usual if minutes is None or minutes is True else float(minutes))
 
 

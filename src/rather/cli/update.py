@@ -159,7 +159,7 @@ def _show(document: Document, console: Console) -> None:
 
 
 def _check_alone(options: argparse.Namespace) -> None:
-    """Without a FILE of newer data only items can be taken in."""
+    """Refuse options that need a FILE of newer data; only items can be added without one."""
     for name in ("user_features", "old", *SETTINGS):
         if getattr(options, name) is not None:
             raise InputError(

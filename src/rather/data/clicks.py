@@ -201,14 +201,14 @@ def _drawn_pairs(
 
 
 def _met(n_items: int, clicks: Clicks, seen: Clicks, popularity: Any = None) -> Codes:
-    """The items that anybody met, which are drawn from: what nobody met, nobody passed over."""
+    """Return the items that anybody met, from which unseen items are drawn."""
     found = np.zeros(n_items, bool) if popularity is None else np.asarray(popularity) > 0
     found[clicks.item] = found[seen.item] = True
     return np.flatnonzero(found).astype(np.int32)
 
 
 def _places(met: Codes, n_items: int) -> Codes:
-    """Where items are among those met."""
+    """Return the positions of items among those met."""
     out = np.zeros(n_items, np.int32)
     out[met] = np.arange(len(met), dtype=np.int32)
     return out

@@ -133,7 +133,7 @@ def _types_in(column: Column, row: int, value: Any) -> set[type]:
 
 
 def _only(column: Column, types: Mapping[type, int], of: str = "") -> str | None:
-    """The one sort that types are of, each with the first row that has it."""
+    """Return the one sort of some types, which come with the first row of each."""
     first: dict[str, int] = {}
     for kind, row in sorted(types.items(), key=lambda found: found[1]):
         if not _is_none(kind):
@@ -362,7 +362,7 @@ def _read_numbers(parts: list[tuple[str, bool]], columns: Mapping[str, Column]) 
 
 
 def _words_learned(column: Column, said: list[str]) -> dict[str, Any] | None:
-    """The values that are frequent enough, and what becomes of the others; None if none is."""
+    """Return the frequent values and how to encode the others; None if no value is frequent."""
     words = words_of(column)
     n, gone = len(words.places), int((words.places < 0).sum())
     least = RARE_OF_FEW if n < FEW else RARE

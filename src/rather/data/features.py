@@ -252,7 +252,7 @@ class Encoder:
         return out
 
     def _say_unknown(self, column: Column, about: Mapping[str, Any]) -> None:
-        """Warn of a value that no other has."""
+        """Warn about a value that the fit did not have."""
         known = about["values"]
         for word in (word for words in words_of(column, about["split"]).sets for word in words if word not in known):
             warn(

@@ -166,7 +166,7 @@ def times(values: Any, what: str) -> Array:
 
 
 def _time(value: Any, row: int, what: str) -> tuple[bool, Any]:
-    """Whether it is a moment, and it as an exact number: a moment's are the nanoseconds since 1970, at UTC if no other.
+    """Return whether a value is a time, and an exact number: for a time, the nanoseconds since 1970, in UTC by default.
 
     Text may be either; it has at most nine digits of a second.
     """

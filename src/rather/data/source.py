@@ -88,11 +88,11 @@ class Source(ABC):
 
     @abstractmethod
     def _build(self) -> Any:
-        """The core's view of the comparisons."""
+        """Build the core's store of the comparisons."""
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many comparisons there are."""
+        """Return the number of comparisons."""
 
     @abstractmethod
     def pairs(self) -> Pairs:

@@ -229,7 +229,7 @@ def _side(values: Any, win: Ids, lose: Ids, column: str) -> Any:
 
 
 def _are_flags(values: Any, win: Ids, lose: Ids) -> bool:
-    """Whether a column says true and false, which no item is called."""
+    """Return whether a column holds true and false, and no item has such an id."""
     words = set(map(_word, values.tolist()))
     if any(type(word) is int for word in words) or not words <= {"true", "false", True, False}:
         return False

@@ -144,7 +144,7 @@ class Votes(Source):
         return np.ones(len(self), bool)
 
     def _answer(self) -> npt.NDArray[np.int64] | None:
-        """What says which pairs came from one answer."""
+        """Return the numbers that mark pairs from one answer."""
         return self._pairs.group
 
     def _groups(self, rows: Mask) -> npt.NDArray[np.int64]:

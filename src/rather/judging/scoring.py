@@ -139,7 +139,7 @@ class Judged:
         return np.concatenate(queries), np.concatenate(items)
 
     def _asked(self, users: Ids, items: Ids) -> FloatArray:
-        """Another's model's answer, checked."""
+        """Return the scores of another library's model, checked."""
         if not len(users):
             return np.empty(0, np.float32)
         try:

@@ -129,7 +129,7 @@ def _grown(
 
 
 def _describe(grown: FittedModel, last: FittedModel, read: Features) -> None:
-    """Keep the features of new items with the comparisons; those of others stay as they are."""
+    """Add the features of new items to the comparisons, without changing the others."""
     training = grown.training
     if training is not None and training.item_features is not None:
         new = last.items.codes(read.ids) < 0

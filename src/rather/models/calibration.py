@@ -212,7 +212,7 @@ def calibrated(
 
 
 def _with_ties(x: Numbers, own: Numbers, tied: Mask, w: Numbers) -> tuple[float, float]:
-    """What to multiply x by, and ``tie``: the likeliest for outcomes of which the others were won.
+    """Return the most likely factor of x and ``tie``, for outcomes that are ties or wins.
 
     One outcome of each kind is added, at a margin of 0: that keeps ``tie`` finite.
     """
@@ -235,7 +235,7 @@ def _outcomes_once(pairs: Pairs) -> Mask:
 
 
 def _decided(asides: Sequence[Aside], margins: Sequence[Any], answers: float) -> Calibration:
-    """From the margins of comparisons put aside, which are worth so many answers.
+    """Calibrate on the margins of held-out comparisons, which count as so many answers.
 
     The slope minimises the log loss, with one comparison each way added at a typical margin: they keep it finite when
     every margin has the right sign, and near 0 when there are few. It is 0 where a coin does no worse. The exponents

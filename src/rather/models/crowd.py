@@ -207,7 +207,7 @@ class Asked:
 
 
 class _Trial:
-    """Answers put aside, with what the rest of a model's data says of those who gave them.
+    """Held-out answers, with the posterior of their users given the rest of the data.
 
     What is beforehand known of margins is a sum of three covariances, times k^2, w and c; each is computed once.
     """
@@ -276,7 +276,7 @@ def _shared(left: Any, right: Any, variance: Any) -> Any:
 
 
 def _apart(model: Any, comparisons: Comparisons) -> tuple[float, float]:
-    """How far items are apart to a typical person by taste, and to all, in units of scores."""
+    """Return the typical differences between items, by taste and by the shared ranking, in units of scores."""
     crowd, V = spread(model, UNITS, comparisons.source), model.fitted.scorer.V.astype(np.float64)
     Z = V[:, : model.rank_] @ root(crowd.beside)
     return float(np.sqrt(np.square(Z).sum(axis=1).mean())), float(np.std(V[:, model.rank_]))
@@ -303,7 +303,7 @@ def _answers_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Compar
 
 
 def _people_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons, Source, Pairs]]:
-    """All that some people said goes; of that, some is told and the rest is asked."""
+    """Hold out all answers of some people; give a part of them to the model and ask for the rest."""
     source, rng = comparisons.source, np.random.default_rng([seed % 2**63, 1])
     order = rng.permutation(np.flatnonzero(np.diff(source.met()[0]) > 0))
     for fold in range(FOLDS if len(order) > 1 else 0):
@@ -324,7 +324,7 @@ def _people_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Compari
 
 
 def _told_and_asked(pairs: Pairs, source: Source, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Return which answers of each person to tell, and which to ask: a share at random.
+    """Return the answers of each person to give and those to predict, at random.
 
     Pairs of one person's ratings follow from each other, so items are told of or asked about, never both. A pair of one
     of each is left out: an item on the highest level is above every item on another level. Such pairs are next to
@@ -352,7 +352,7 @@ def _trials(model: Any, aside: Iterable[tuple[Comparisons, Source, Pairs]]) -> l
 
 
 def _likeliest(trials: list[_Trial], answers: int, centre: Any) -> Sureness:
-    """What is expected, where nothing could be put aside."""
+    """Return the most likely values, or the expected ones if nothing could be held out."""
     if not trials:
         return Sureness(*map(float, np.exp(centre)))
     total = sum(float(trial.weight.sum()) for trial in trials)

@@ -180,7 +180,7 @@ class Describing(FactorEstimator):
         return out if not isinstance(users, (str, bytes)) and hasattr(users, "__iter__") else out[0]
 
     def _rewards(self, U: FloatArray, u: Codes, features: Any) -> FloatArray:
-        """Of some rows of U: a row each."""
+        """Return the rewards for some rows of U, a row each."""
         V = self._things(features)
         n, m = len(u), len(V)
         memory.require(12.0 * n * m, f"to score {m:,} things for {n:,} users", "ask for fewer at a time")
@@ -190,7 +190,7 @@ class Describing(FactorEstimator):
         return out.reshape(n, m)
 
     def _things(self, features: Any) -> FloatArray:
-        """Rows of V that features make."""
+        """Return the rows of V that follow from features."""
         learned = self._learned_of_items()
         encoder = learned.encoder
         if isinstance(features, np.ndarray):

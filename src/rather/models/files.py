@@ -90,7 +90,7 @@ def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
 
 
 def _renamed(about: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:
-    """What a file says, in today's names: AltSVM had the paper's algorithm as an option."""
+    """Return the contents of a file in today's names: AltSVM had the paper's algorithm as an option."""
     given = about["params"]
     plain = all(given.get(name) == value for name, value in PLAIN.items())
     if about["class"] == "AltSVM" and (given.get("solver") == "sdca" or plain):
@@ -146,7 +146,7 @@ def _is_sound(model: FittedModel, fitted: Any) -> bool:
 
 
 def _calibration(said: Any) -> Calibration | None:
-    """What a file says of probabilities; older ones have a slope alone."""
+    """Return the calibration in a file; older files have only a slope."""
     if isinstance(said, dict):
         return Calibration(**said)
     return None if said is None else Calibration(float(said))

@@ -79,7 +79,7 @@ def estimates(
 def _fits(
     fitted: FittedModel, factors: Factors, spec: Spec, source: Source, parts: list[Source], effects: Any
 ) -> list[Problem]:
-    """What the model would be of either part, as stiff for its size."""
+    """Fit the model to either part, with the regularisation scaled to its size."""
     scale, bias_scale = reg_scales(
         source.store, loss=spec.loss, scales=spec.scales(source)[0], n_threads=spec.n_threads
     )

@@ -76,7 +76,7 @@ def pick(
 
 
 def _largest(worth: Any, n: int) -> Any:
-    """Where the n largest are, the largest first; of equal ones those before."""
+    """Return the positions of the n largest, in order; the first of equal ones come first."""
     few = np.flatnonzero(worth >= np.partition(worth, len(worth) - n)[len(worth) - n])
     return few[np.argsort(-worth[few], kind="stable")][:n]
 
@@ -139,7 +139,7 @@ def narrower(C: Any, j: Any, k: Any, a: float, v: float) -> Any:
 
 
 def _free(items: Codes, asked: Iterable[tuple[int, int]]) -> Any:
-    """Which pairs of candidates have not been answered."""
+    """Return which pairs of candidates have not been answered."""
     free = np.ones((len(items), len(items)), bool)
     place = {int(item): n for n, item in enumerate(items)}
     for a, b in asked:
@@ -149,7 +149,7 @@ def _free(items: Codes, asked: Iterable[tuple[int, int]]) -> Any:
 
 
 def _worth(belief: Belief, items: Codes) -> tuple[Any, Any, Any]:
-    """The mean and the covariance of what items are worth, and as much of the latter as tastes explain."""
+    """Return the mean and the covariance of the worth of items, and the part of the covariance that tastes explain."""
     rows, q = belief.rows(items), belief.Z.shape[1]
     C = belief.known.covariances(rows, rows)
     C[np.diag_indices(len(items))] += belief.fresh(items)
@@ -177,13 +177,13 @@ def values(belief: Belief, items: Codes, aim: str) -> tuple[Any, Any, Any, Any]:
 
 
 def _apart(C: Any) -> Any:
-    """Variances of differences."""
+    """Return the variances of differences."""
     d = np.diag(C)
     return np.maximum(d[:, None] + d - 2 * C, 0.0)
 
 
 def _narrowed(across: Any, v: Any, a: Any, weight: Any) -> Any:
-    """By how much an answer about each pair narrows down items, of which ``across`` are covariances with candidates."""
+    """Return how much an answer about each pair reduces variances; ``across`` are covariances with candidates."""
     held = (across * weight[:, None]).T @ across
     d = np.diag(held)
     return a / (1 + a * v) * (d[:, None] + d - 2 * held)
@@ -200,7 +200,7 @@ def information_of(m: Any, v: Any, e: Any) -> Any:
 
 
 def _contenders(belief: Belief, items: Codes, most: int) -> Codes:
-    """Items that may be among the best."""
+    """Return the items that may be among the best."""
     if len(items) <= most:
         return items
     rows = belief.rows(items)
@@ -210,12 +210,12 @@ def _contenders(belief: Belief, items: Codes, most: int) -> Codes:
 
 
 def _top_chances(m: Any, C: Any, top: int, draws: Any) -> Any:
-    """Of each item to be among the first."""
+    """Return each item's probability of being among the first."""
     return _first(m + draws @ _root(C).T, top, draws).mean(axis=0)
 
 
 def _first(worth: Any, top: int, draws: Any) -> Any:
-    """Which are the first of every row; of equal ones, any."""
+    """Return the first of every row; equal ones in any order."""
     worth = worth + 1e-9 * (1 + np.abs(worth).max()) * draws
     made = np.zeros(worth.shape, bool)
     np.put_along_axis(made, np.argpartition(-worth, top - 1, axis=1)[:, :top], True, 1)

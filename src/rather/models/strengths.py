@@ -132,7 +132,7 @@ class Fit(NamedTuple):
 
 
 class _Trial:
-    """What is said by people, and about items, who are left out of fits."""
+    """Answers by users, and about items, that are left out of fits."""
 
     def __init__(
         self, spec: Spec, comparisons: Comparisons, known: Known, asked: Sequence[bool], exposed: bool, time: int
@@ -327,7 +327,7 @@ class _Search:
             now = tried
 
     def _one_by_one(self, side: int) -> None:
-        """Each block of a side by itself: stiffer and looser, where there are several, and off."""
+        """Try each block of a side alone: stronger and weaker regularisation, if there are several blocks, and off."""
         for block in range(self.blocks[side]):
             now = self.best[side]
             for times in (APART, 1 / APART) if self.blocks[side] > 1 else ():
@@ -345,7 +345,7 @@ class _Search:
         return gain > SURE * error
 
     def _gain(self, side: int, without: _Tried, having: _Tried) -> tuple[float, float]:
-        """By how much the mean log loss falls, and the standard error of that; too few items or people are no sign."""
+        """Return the decrease of the mean log loss and its standard error; too few items or users give no gain."""
         tests = [trial.tests[side] for trial in self.trials]
         apart = [a - b for a, b in zip(without.losses[side], having.losses[side], strict=True)]
         n = sum(float(test.weight.sum()) for test in tests)
@@ -357,7 +357,7 @@ class _Search:
 
 
 def _stretched(m: Any, new: Any, w: Any) -> Any:
-    """Margins in log-odds, a m + d new, with the likeliest a and d: d is what it is worth to be new, not to be good."""
+    """Return margins in log-odds, a m + d new, with the most likely a and d; d is the worth of being new."""
     typical = float(np.sqrt(np.average(m**2, weights=w))) if len(m) else 0.0
     Z = np.stack((m / (typical or 1.0), new), axis=1)
     t = np.zeros(2)

@@ -264,7 +264,7 @@ class Sure(Swayed):
         return self._table(columns, interval=float(interval))
 
     def _swayed_by(self, side: Any, covariates: Any, n: int) -> Any:
-        """What surrounds n questions, in log-odds."""
+        """Return the effect of the context of n questions, in log-odds."""
         return self._crowd().sureness[0].bias * (
             self._surroundings(side, covariates, n) @ np.array([*self.context_effects_.values()])
         )
@@ -278,11 +278,11 @@ class Sure(Swayed):
         return int(u[0])
 
     def _belief(self, u: int) -> Belief:
-        """What is known of a user."""
+        """Return the posterior of a user."""
         return next(self._beliefs(np.array([u])))
 
     def _beliefs(self, users: Codes) -> Iterator[Belief]:
-        """What is known of some users, one after the other."""
+        """Yield the posteriors of some users."""
         self._crowd()
         fitted = self.fitted
         newcomers, sure = fitted.said is not None, fitted.taste_prior
@@ -303,7 +303,7 @@ class Sure(Swayed):
             yield self._believed(None if expected is None else expected[u], told, bool(beside[u]), newcomers)
 
     def _told_by(self, answers: Any, items: Codes | None, u: int | None) -> Any:
-        """Answers in the model's codes, as much as they are to be trusted."""
+        """Return answers in the model's codes, weighted by trust."""
         winner, loser, count, swayed = answers
         if items is not None:
             winner, loser = items[winner], items[loser]
@@ -322,7 +322,7 @@ class Sure(Swayed):
         return None if mean is None else mean[:, : self.rank_].astype(np.float64)
 
     def _is_beside(self, source: Source, items: Codes | None, known: Any) -> Any:
-        """Of whom all is known that the model expects vectors from: what they chose to meet, and their features."""
+        """Return for which users the model has prior means: those with chosen items and features."""
         fitted = self.fitted
         described = known is not None or (items is None and fitted.known.users is not None)
         if fitted.user_features is not None and not described:
@@ -332,13 +332,13 @@ class Sure(Swayed):
         return np.diff(source.store.start) > 0
 
     def _newcomers_means(self, source: Source, items: Codes, n_threads: int, known: Any) -> Any:
-        """The vectors expected of newcomers."""
+        """Return the prior means of the vectors of new users."""
         return None
 
     def _believed(
         self, expected: Any = None, answers: Any = None, beside: bool = False, newcomer: bool = True
     ) -> Belief:
-        """What is known of someone of whom this is expected, and who gave these answers."""
+        """Return the posterior of a person with this prior mean and these answers."""
         return Belief(self._items_met(beside, newcomer), expected, answers)
 
     def _items_met(self, beside: bool = False, newcomer: bool = True) -> Items:
@@ -349,7 +349,7 @@ class Sure(Swayed):
         return found
 
     def _crowd(self) -> Crowd:
-        """What is known of people before they say anything."""
+        """Return the prior of people's tastes."""
         fitted = self.fitted
         sure = fitted.taste_prior
         if sure.crowd is not None:
@@ -376,7 +376,7 @@ class Sure(Swayed):
     # -- files --------------------------------------------------------------------------------------------------
 
     def _kept_crowd(self) -> Crowd | None:
-        """What a file holds of it, if how sure to be is known."""
+        """Return the prior that a file would hold; None if it was not estimated."""
         fitted = self.fitted
         known = (fitted.parent or fitted).taste_prior
         return fitted.taste_prior.crowd if known.sureness is None and known.crowd is None else self._crowd()

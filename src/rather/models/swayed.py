@@ -220,7 +220,7 @@ class Swayed(FactorEstimator):
         return fitted.training is not None and self._models_ties(fitted.training.source)
 
     def _read(self, comparisons: Comparisons) -> Comparisons:
-        """The comparisons as ``ties`` reads them."""
+        """Return the comparisons in the form that ``ties`` reads."""
         source = comparisons.source
         if self.ties == "half" and isinstance(source, Votes) and source.pairs().tied is not None:
             return comparisons._with(source.without_ties())
@@ -243,7 +243,7 @@ class Swayed(FactorEstimator):
         return np.asarray(known.own, np.float32)
 
     def _newcomers_reluctance(self, source: Source, U: FloatArray, items: Any) -> FloatArray | None:
-        """The factors of people with these vectors, whose answers are about these items."""
+        """Return the reluctance factors of new users with these vectors, given answers about these items."""
         found = self.fitted.slope.found
         if found is None or not found.tie or not isinstance(source, Votes):
             return None

@@ -67,7 +67,7 @@ def own(x: Any, pairs: Pairs, n_users: int, typical: float, spread: float) -> Nu
 
 
 class _Answers:
-    """Margins, by whom, and whether they are a tie's; halves of ties count whole here."""
+    """Margins with their users and whether each is a tie; halves of ties count whole here."""
 
     def __init__(self, x: Any, pairs: Pairs, n_users: int) -> None:
         beside, x = beside_ties(pairs), np.asarray(x, np.float64)

@@ -120,7 +120,7 @@ def choose(spec: Spec, comparisons: Comparisons, rank: int, *, fixed_rank: bool,
 
 
 class _Trial:
-    """What was put aside once, and the problem that the rest poses."""
+    """One set of held-out answers, and the problem of the rest."""
 
     def __init__(self, spec: Spec, rest: Comparisons, aside: Aside, exposed: bool) -> None:
         self.rest, self.aside, self.seed, self.own_bias = rest.source, aside, spec.seed, spec.bias is not True
@@ -154,7 +154,7 @@ class _Trial:
 
 
 class _Search:
-    """All that is tried, by the same trials."""
+    """The search over candidates, all judged on the same trials."""
 
     def __init__(self, trials: list[_Trial], comparisons: Comparisons, full: int) -> None:
         self.trials, self.full, self.source = trials, full, comparisons.source
@@ -220,7 +220,7 @@ class _Search:
 
 
 def _rank_before_gap(found: Singular) -> int:
-    """How many singular values stand before the widest gap in the first half of them; 0 if there is none."""
+    """Return the number of singular values before the widest gap in their first half; 0 without a gap."""
     values = found.values[: len(found.values) // 2 + 1]
     if len(values) < 2 or values[0] <= 0:
         return 0

@@ -178,5 +178,5 @@ def _product(X: Any, W: Weights) -> FloatArray:
 
 
 def _block(n: int) -> int:
-    """How many rows of n numbers are held at a time."""
+    """Return the number of rows of n numbers to hold at a time."""
     return max(1, BLOCK // max(n, 1))

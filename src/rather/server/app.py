@@ -371,7 +371,7 @@ def _page(app: FastAPI, desk: Desk) -> None:
 
 
 def _refusals(app: FastAPI) -> None:
-    """Whatever goes wrong is a sentence."""
+    """Answer every failure with a sentence."""
 
     @app.exception_handler(Refusal)
     async def refused(_: Request, e: Refusal) -> Response:

@@ -190,7 +190,7 @@ class Desk:
         return asked, [self._row(visitor, asked, question.policy, question.chance, version)]
 
     def _chosen(self, visitor: Visitor, said: list[Said]) -> tuple[Question, str | None] | None:
-        """What to ask, and by which version of the model."""
+        """Return the next question and the version of the model that chose it."""
         knowledge = self.knowledge.of(visitor.key)
         belief = knowledge.nothing
         if knowledge.model is not None:
@@ -201,7 +201,7 @@ class Desk:
 
     @contextmanager
     def _counted(self, visitor: Visitor) -> Iterator[None]:
-        """What changes in a visitor's answers, in how many there are of all."""
+        """Update the counts of all answers by a change in one visitor's answers."""
         before = sum(asked.counts for asked in visitor.standing)
         yield
         after = sum(asked.counts for asked in visitor.standing)
@@ -314,5 +314,5 @@ class Desk:
 
 
 def _of_one(draw: Callable[..., dict[str, Any]], knowledge: Knowledge, said: list[Said], *rest: Any) -> dict[str, Any]:
-    """What is told of who said this."""
+    """Return a panel for the person who gave these answers."""
     return draw(knowledge, knowledge.belief(said), said, *rest)

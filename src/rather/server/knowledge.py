@@ -125,7 +125,7 @@ class Knowledge:
         return pool, done, len(pool) * (len(pool) - 1) // 2 - sum(a in inside and b in inside for a, b in done)
 
     def _short(self, belief: Belief, pool: Any) -> Any:
-        """Those of the pool about which people's tastes differ most, as far as is known of this one."""
+        """Return the items of the pool about which this person's taste is most uncertain."""
         if len(pool) <= SHORT:
             return pool
         varies = belief.known.variances(belief.rows(pool)) * (1.0 + self.count[pool])
@@ -139,7 +139,7 @@ def unknown(one: Said) -> tuple[int, ...]:
 
 
 def _of_listed(items: Items, codes: Any) -> Items:
-    """The rows of listed items; of those that the model has not met (-1), as of any."""
+    """Return the rows of listed items; items that the model has not met (-1) get the typical row."""
     new, at = codes < 0, np.maximum(codes, 0)
     parts = {name: getattr(items, name)[at] for name in ("Z", "offset", "noise", "V")}
     parts["Z"][new], parts["V"][new] = 0.0, 0.0
@@ -158,7 +158,7 @@ def _pool(count: Any) -> Any:
 
 
 def _drawn(pool: Any, done: Iterable[tuple[int, int]], rng: np.random.Generator) -> tuple[int, int]:
-    """Any pair that has not been answered, all alike."""
+    """Return a random pair that has not been answered."""
     for _ in range(200):
         left, right = (int(x) for x in rng.choice(pool, 2, replace=False))
         if (min(left, right), max(left, right)) not in done:

@@ -33,7 +33,7 @@ def marked(visitor: Any, origin: Any, reply: Any, asked: Any, answered: Any) -> 
 
 
 def _flooding(who: Any, when: Any, most: int) -> Any:
-    """Which are among more than so many within a minute."""
+    """Return which answers are among too many within a minute."""
     out = np.zeros(len(when), bool)
     code = np.unique(who, return_inverse=True)[1].reshape(-1)
     order = np.lexsort((when, code))
@@ -49,7 +49,7 @@ def _flooding(who: Any, when: Any, most: int) -> Any:
 
 
 def _of_one_side(visitor: Any, reply: Any) -> Any:
-    """Whose answers are nearly all on one side."""
+    """Return which answers are by visitors who nearly always take one side."""
     names, code = np.unique(visitor, return_inverse=True)
     code = code.reshape(-1)
     left = np.bincount(code[reply == "left"], minlength=len(names))

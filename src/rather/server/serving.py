@@ -132,7 +132,7 @@ class Served:
         log.info("model %s is in place", knowledge.version)
 
     def _collecting(self) -> dict[str, int] | None:
-        """How many answers of how many people there are towards a first model, if there is to be one."""
+        """Return the progress towards a first model in answers and people; None if no model is to come."""
         if self.refits is None or self.desk.knowledge.model is not None:
             return None
         people, answers = self.refits.left_out
@@ -142,7 +142,7 @@ class Served:
         }  # fmt: skip
 
     def _missing(self, what: str, want: str) -> int:
-        """How many of something are missing for a first model."""
+        """Return how many of something are missing for a first model."""
         so = self._collecting()
         return 0 if so is None else max(so[want] - so[what], 0)
 

@@ -50,7 +50,7 @@ def counted(ledger: Ledger) -> tuple[int, int]:
 
 
 def _taken(ledger: Ledger, marked_too: bool) -> tuple[list[Any], int]:
-    """The answers that say what people preferred and stand; and how many were left out as a script's."""
+    """Return the valid preferences, and the number left out as a script's."""
     with ledger.snapshot() as c:
         mark = _marks(ledger, c)
         rows = list(every_answer(c, "user", "left", "right", "reply", "undone"))

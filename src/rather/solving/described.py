@@ -45,7 +45,7 @@ def priors(store: Any, scales: Scales, exposed: Exposure | None, known: Known, n
 
 
 def _tied(items: Described, n_threads: int) -> Prior:
-    """That of items which are nothing but their features: one for all problems that they are part of."""
+    """Return the prior of items without vectors beside their features, shared by all problems."""
     made = _TIED.setdefault(items, {})
     if n_threads not in made:
         made[n_threads] = Prior(_blocks(items), np.ones(len(items.rows), np.float32), n_threads, own=False)

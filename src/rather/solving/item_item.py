@@ -131,7 +131,7 @@ def _together(
 
 
 def _inverse(A: FloatArray) -> FloatArray:
-    """Of a positive definite matrix, in its place."""
+    """Invert a positive definite matrix in place."""
     factor, failed = scipy.linalg.lapack.spotrf(A.T, lower=0, clean=0, overwrite_a=1)
     if failed:
         raise InputError("the item-item weights have no solution in single precision; a larger ridge has one")

@@ -98,7 +98,7 @@ def answering(
 
 
 class _EM:
-    """Coefficients, the covariance and what is known of everyone, from pass to pass."""
+    """The state of the variational EM: coefficients, covariance and everyone's posterior."""
 
     def __init__(
         self,
@@ -264,7 +264,7 @@ def _own(pairs: Any, Z: FloatArray, n_items: int) -> tuple[FloatArray, Any]:
 
 
 def _coin(pairs: Any, n_users: int) -> Any:
-    """The log-probability of each person's answers if they were a coin's, with ties at any rate of their own."""
+    """Return the log-probability of each person's answers if they were random, with any rate of ties."""
     w = pairs.weights()
     tied = np.zeros(len(w), bool) if pairs.tied is None else pairs.tied
     ties, decided = (np.bincount(pairs.user, w * kind, n_users) for kind in (tied, ~tied))

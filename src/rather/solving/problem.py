@@ -226,7 +226,7 @@ class Problem:
         return 0.5 * self.bias_reg * float(self._item_squares()[-1]) + self._effect_penalty()
 
     def _user_squares(self) -> float:
-        """The ridges' squares of U, in units of reg."""
+        """Return the squared norm of U weighted by the ridges, in units of reg."""
         mean, shared, r = self.user_mean, 0.0, self.rank
         if self.priors is not None and self.priors.users.k:
             C, mean = self.priors.users.regress(self.U)
@@ -242,7 +242,7 @@ class Problem:
         return live > 0
 
     def _item_squares(self) -> Any:
-        """Those of V, the bias's column last."""
+        """Return the same for each column of V, the bias's column last."""
         if self.C is not None:
             held = np.square(self.C, dtype=np.float64).sum(axis=0)
         elif self.priors is not None:
@@ -304,7 +304,7 @@ class Problem:
         return along + float(self.around.slope(self._pair_slopes()[0]) @ self.g)
 
     def _scratch(self, m: FloatArray) -> Any:
-        """A state at some scores, whose slopes no one will miss."""
+        """Return a state at some scores whose slopes may be overwritten."""
         return core.State(
             self.store, m, np.empty_like(self.c), np.empty_like(self.d), self.scales.user_weight, self.offset
         )

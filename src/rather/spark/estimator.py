@@ -158,7 +158,7 @@ class Fitting:
         return n, max(users, 1), hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:16]
 
     def _slots(self, must: bool = False) -> cluster.Slots:
-        """As many as there are, or are wanted; ``must``: no fewer than are wanted."""
+        """Return as many slots as there are or are wanted; with ``must``, no fewer than are wanted."""
         wanted = self.of._get("numTasks")
         found = cluster.slots(self.spark, self.shards, wanted)
         if must and wanted is not None and found.tasks < wanted:
@@ -195,7 +195,7 @@ class Fitting:
     # -- jobs -----------------------------------------------------------------------------------------------------
 
     def _chosen(self) -> tuple[dict[str, Any], DataFrame | None]:
-        """What held-out answers choose, where the parameters leave it to them."""
+        """Return the choices on held-out answers that the parameters leave open."""
         few = self.kind == "ratings" and self.n_rows <= FEW_RATINGS
         if self.params["reg"] != "cv" and (self.params["reg"] is not None or not (self.kind == "votes" or few)):
             return {}, None
@@ -215,7 +215,7 @@ class Fitting:
         return calibration(sorted(row["vector"] for row in rows), SHARES[1] * self.n_rows)
 
     def _by_one_task(self, name: str, **more: Any) -> DataFrame:
-        """What one task makes of everybody's answers or, where they are many, of some users'."""
+        """Return the result of one task on all answers or, if there are many, on some users'."""
         share = 1.0 if self.n_rows <= LARGE else min(PART, SOME / self.n_rows)
         rows = self.said.rows
         if share < 1:
@@ -234,7 +234,7 @@ class Fitting:
     def _job(
         self, begun: dict[str, Any], state: DataFrame | None, done: int, failures: int
     ) -> tuple[dict[str, Any], DataFrame]:
-        """Some rounds, which were tried so often before."""
+        """Run some rounds, after so many failed tries."""
         most = self.params["max_iter"] - done
         if self.path is not None:
             most = min(most, self.of._get("checkpointInterval"))
@@ -251,7 +251,7 @@ class Fitting:
         return about, made
 
     def _tasks(self, begun: dict[str, Any], state: DataFrame | None, rounds: int, name: str, **more: Any) -> DataFrame:
-        """What all tasks together make in so many rounds."""
+        """Run the tasks for so many rounds."""
         params = {**self.params, "rank": self._rank()}
         plan = self._plan(begun=begun, rounds=rounds, params=params, **more)
         rows = table.in_shards(self.said.rows, self.shards)
@@ -277,7 +277,7 @@ class Fitting:
         return max(mine, key=lambda line: line["rounds"]) if mine else None
 
     def _resumed(self) -> tuple[dict[str, Any], DataFrame] | None:
-        """Where an earlier fit of the same data and parameters had got to."""
+        """Return the state of an earlier fit of the same data and parameters."""
         if self.before is None:
             return None
         self._say(f"rather.spark: going on from round {self.before['rounds']:.0f}")

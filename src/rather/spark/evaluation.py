@@ -261,7 +261,7 @@ def _each(users: DataFrame, user: str, **values: Column) -> DataFrame:
 
 
 def _mean(users: DataFrame, nothing: str) -> Mean:
-    """What is right of everything.
+    """Return the share of the total that is right, with its standard error.
 
     With r and w the right and wrong parts of a user, and m the mean, the user is off by r - m (r + w), which is
     (1 - m) r - m w: its squares add up to moments that Spark finds without cancellation, and to 0 where m is 0 or 1.

@@ -131,7 +131,7 @@ class Partner:
         return ready[0][1]
 
     def _send(self, data: memoryview) -> memoryview:
-        """Send what goes at once; what is left."""
+        """Send what fits at once, and return the rest."""
         try:
             count = self.socket.send(data)
         except BlockingIOError:

@@ -189,7 +189,7 @@ def _column(table: pa.Table, name: str, kind: Any, missing: Any = None) -> Any:
 
 
 def _nothing() -> pa.Table:
-    """What a task has that no row came to."""
+    """Return the parts of a task that got no rows."""
     types = {
         "kind": pa.int8(), "shard": pa.int32(), "user": pa.int64(), "a": pa.int32(), "b": pa.int32(),
         "x": pa.float64(), "tie": pa.bool_(), "vector": pa.list_(pa.float32()),

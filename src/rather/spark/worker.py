@@ -87,7 +87,7 @@ def addresses(host: str, bind: str | None) -> tuple[str, str]:
 
 
 def _agreed(group: Group, read: Any) -> Any:
-    """What ``read`` gives, or if any task's refuses its input, the same refusal in all of them."""
+    """Return the result of ``read``; if it fails in any task, raise the same error in all."""
     refusal, made = b"", None
     try:
         made = read()
