@@ -80,7 +80,7 @@ def check_takes_newcomers(model: Any) -> None:
 
 
 def known_of(options: argparse.Namespace) -> dict[str, str | None] | None:
-    """What is known of a newcomer, as text, which is read as what the model's features are; None for nothing."""
+    """Return the features of a new person as text, which is read as the model's features are; None without any."""
     known: dict[str, str | None] = {}
     for text in options.feature:
         name, equals, value = text.partition("=")

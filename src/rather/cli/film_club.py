@@ -115,7 +115,7 @@ def hit_rate(truth: Scores, scores: Scores) -> float:
 
 
 def taste_in_words(taste: Scores) -> str:
-    """Which ends of the axes a taste vector clearly leans to, the strongest leaning first.
+    """Return the ends of the axes to which a taste vector clearly leans, the strongest first.
 
     Examples
     --------

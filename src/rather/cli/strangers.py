@@ -16,7 +16,7 @@ from .ids import known_users, strange
 
 
 class Strangers(NamedTuple):
-    """How many of the users asked about a model does not know, and what is done about them."""
+    """The number of unknown users that a command got, and their treatment."""
 
     unknown: int
     of: int

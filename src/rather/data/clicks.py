@@ -30,7 +30,7 @@ NO_SAMPLE = (
 
 @dataclass(frozen=True)
 class ClickRule:
-    """How comparisons are drawn from clicks: ``per_user`` pairs, or every click against ``unseen`` other items."""
+    """The rule for drawing comparisons from clicks: ``per_user`` pairs, or every click against ``unseen`` items."""
 
     per_user: int | None
     unseen: int | None
@@ -48,7 +48,7 @@ def clicked(n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, seen: C
 
 
 class Clicked(Source):
-    """What the two ways to draw from clicks share: the clicks, and the rule."""
+    """The base class of both ways to draw from clicks: the clicks and the rule."""
 
     name, unit, exposes = "clicks", "click", False
     clicks: Clicks
@@ -178,7 +178,7 @@ class DrawnPairs(Clicked, Votes):
 def drawn(
     n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, popularity: Any, seen: Clicks | None = None
 ) -> Ratings | Pairs:
-    """What the rule draws for some of all users, where so many of all have met each item."""
+    """Draw by the rule for some users, given how many of all users have met each item."""
     seen = clicks if seen is None else seen
     if rule.per_user is not None:
         return _drawn_pairs(n_users, n_items, clicks, seen, rule, popularity)

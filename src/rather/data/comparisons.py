@@ -817,7 +817,7 @@ class Comparisons(WithFeatures):
 
 
 def as_comparisons(X: Any, y: Any, weight: Any = None) -> Comparisons:
-    """What an estimator's fit is given: comparisons, or integer triples X = (i, j, k) with y = +-1 and weights."""
+    """Return the arguments of a fit as comparisons; they may be integer triples X = (i, j, k) with y = +-1."""
     if isinstance(X, Comparisons):
         if y is not None:
             raise InputError("y goes with integer triples X; comparisons already say who won")

@@ -127,7 +127,7 @@ def _quoted_all(names: Collection[Any], most: int = 20) -> str:
 
 
 class Encoder:
-    """How frames of one kind become columns of numbers: learned from one frame, then applied to others.
+    """An encoder that turns frames into columns of numbers: learned from one frame, applied to others.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class Encoder:
 
     @property
     def blocks(self) -> list[FeatureBlock]:
-        """Which columns belong together."""
+        """Return which columns belong together."""
         ends = np.cumsum([0] + [len(block.labels) for block in self._blocks]).tolist()
         return [FeatureBlock(b.reader.name, *ends[k : k + 2]) for k, b in enumerate(self._blocks)]
 
@@ -203,7 +203,7 @@ class Encoder:
         return same and self.about()["blocks"] == other.about()["blocks"]
 
     def units(self) -> Doubles:
-        """What a column changes by where a row gains a value of a category; NaN for columns that are no categories."""
+        """Return the change of each column if a row gains a category; NaN for other columns."""
         every = [
             np.full(len(b.labels), 1 / b.scale[0] if b.reader.kind == "words" and b.projection is None else np.nan)
             for b in self._blocks

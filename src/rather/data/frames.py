@@ -30,7 +30,7 @@ def opened(frame: Any) -> Any:
 
 
 def kind_of(frame: Any) -> str:
-    """Which kind of frame this is: 'dict', 'pandas', 'polars' or 'pyarrow'. A :class:`Table` is a dict of columns."""
+    """Return the kind of a frame: 'dict', 'pandas', 'polars' or 'pyarrow'. A :class:`Table` is a dict of columns."""
     if isinstance(frame, (Mapping, Table)):
         return "dict"
     root = type(frame).__module__.partition(".")[0]

@@ -156,7 +156,7 @@ class Votes(Source):
 
 
 def held_pairs(pairs: Pairs, groups: Any, share: float, rng: np.random.Generator, users: Mask | None) -> Mask:
-    """Which pairs to hold out; ``groups`` numbers the answers of a mask of them."""
+    """Return the pairs to hold out; ``groups`` numbers the answers of a mask of them."""
     held = np.ones(len(pairs.user), bool) if users is None else users[pairs.user]
     group = groups(held)
     held[held] = some(int(group.max()) + 1 if len(group) else 0, share, rng)[group]

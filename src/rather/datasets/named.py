@@ -33,7 +33,7 @@ Columns = dict[str, Any]
 
 @dataclass(frozen=True)
 class DataSet:
-    """What is known about a data set.
+    """A description of a data set.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class DataSet:
 
 
 def folders(name: str) -> list[Path]:
-    """Where a data set is looked for, in this order."""
+    """Return the folders in which a data set is looked for, in order."""
     one_of("the data set", name, DATA_SETS)
     given = os.environ.get("RATHER_DATA")
     return [Path(given) / name, cache() / name] if given else [cache() / name]
@@ -274,7 +274,7 @@ def _read_published(name: str) -> Columns:
 
 
 def download(address: str) -> bytes:
-    """What is at an address."""
+    """Return the content at an address."""
     import urllib.request
 
     try:

@@ -112,7 +112,7 @@ class Judged:
             raise knows_none(items, catalogue)
 
     def seen(self) -> Callable[[], Rows] | None:
-        """What "seen" means for the test users; None where the model does not know."""
+        """Return the items that the test users have seen; None if the model does not have them."""
         return (lambda: select(self.model.seen_, self.known)) if self.own else None
 
     def scores(self, u: Any, j: Any) -> FloatArray:
@@ -167,7 +167,7 @@ def vocabulary(model: Any, what: str, otherwise: Ids) -> Vocabulary:
 
 
 def knows_none(items: Ids, catalogue: Vocabulary) -> InputError:
-    """What is said where a model knows none of the test items."""
+    """Return the error for a model that knows none of the test items."""
     own = f"its own are such as {quoted(catalogue.ids[0])}" if len(catalogue) else "it knows none at all"
     return InputError(
         f"the model knows none of the {len(items):,} test items, such as {quoted(items[0])}; {own}: "

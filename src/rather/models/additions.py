@@ -193,7 +193,7 @@ def _spread(rows: FloatArray, items: Sides) -> FloatArray:
 
 
 def _met(before: Rows, place: Codes, more: Rows, users: Codes, codes: Codes, n_items: int) -> Rows:
-    """What users met before, in the items' new codes, and what they have met since."""
+    """Return the items that users met, earlier and new ones, in the items' new codes."""
     n_users = len(before[0]) - 1
     old = np.repeat(np.arange(n_users), np.diff(before[0])) * n_items + place[before[1]]
     new = np.repeat(users.astype(np.int64), np.diff(more[0])) * n_items + codes[more[1]]

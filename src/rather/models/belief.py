@@ -88,7 +88,7 @@ class Belief:
         return mean, self.known.variances(X) + self.fresh(left) + self.fresh(right)
 
     def probability(self, left: Any, right: Any) -> Any:
-        """Of preferring each left one, averaged over what is not known."""
+        """Return the probability of preferring each left item, averaged over the posterior."""
         return sigmoid(averaged(*self.margins(left, right)))
 
     def without_each(self) -> Any:

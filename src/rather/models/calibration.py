@@ -47,7 +47,7 @@ SPREAD, LARGEST = 0.3, 2.0  # of the two exponents: how far from 0 they are expe
 
 @dataclass(frozen=True)
 class Calibration:
-    """How probabilities follow from score differences, and how well they did on what was put aside."""
+    """A calibration: probabilities from score differences, and their quality on held-out comparisons."""
 
     slope: float
     answers: float = 0.0
@@ -59,11 +59,11 @@ class Calibration:
     spread: float = 0.0
 
     def probability(self, margin: Any, answers: Any, unmet: Any) -> npt.NDArray[np.float32]:
-        """Of preferring, by this margin, someone who met so many items, one of two of which so many are new to them."""
+        """Return the probability of a preference, by the margin, the items met, and how many of the two are new."""
         return np.asarray(sigmoid(self.logit(margin, answers, unmet)), np.float32)
 
     def outcomes(self, margin: Any, answers: Any, unmet: Any, reluctance: Any) -> npt.NDArray[np.float32]:
-        """Of preferring, of a tie, and of the other one: three columns. ``reluctance`` is the person's own factor."""
+        """Return the probabilities of winning, tying and losing in three columns, given the user's reluctance."""
         return np.asarray(outcomes(self.logit(margin, answers, unmet), self.tie * np.asarray(reluctance)), np.float32)
 
     def told(self, margin: Any, answers: Any, unmet: Any, reluctance: Any) -> npt.NDArray[np.float32]:
@@ -123,7 +123,7 @@ class Aside:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a model learned from, and its margins there."""
+    """The data of a model's fit, and the model's margins there."""
 
     pairs: Pairs
     margins: Any
@@ -153,7 +153,7 @@ def put_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons
 
 
 def by_twins(twin: Any, comparisons: Comparisons, ties: bool) -> Calibration:
-    """From an estimator, fitted to what is left when some is put aside; ``ties``: whether they are outcomes."""
+    """Calibrate an estimator by fits without the held-out comparisons; ``ties``: whether they are outcomes."""
     asides, margins = [], []
     learned: list[Learned] | None = [] if ties else None
     for rest, aside in put_aside(comparisons, twin.seed):
@@ -169,20 +169,20 @@ def by_twins(twin: Any, comparisons: Comparisons, ties: bool) -> Calibration:
 
 
 def weights(asides: Sequence[Aside]) -> Numbers:
-    """Of all that was put aside, in units of their mean."""
+    """Return the weights of all held-out comparisons, in units of their mean."""
     w = np.concatenate([aside.pairs.weights() for aside in asides])
     return np.asarray(w / w.mean())
 
 
 def worth(comparisons: Comparisons, asides: Sequence[Aside]) -> float:
-    """How many answers the comparisons put aside amount to: n ratings are n, whatever the pairs; none counts twice."""
+    """Return how many answers the held-out comparisons are worth: n ratings count n, and none counts twice."""
     return min(float(comparisons.source.answers()), sum(aside.worth for aside in asides))
 
 
 def calibrated(
     asides: Sequence[Aside], margins: Sequence[Any], answers: float, learned: Sequence[Learned] | None = None
 ) -> Calibration:
-    """From the margins of what was put aside, which are worth so many answers.
+    """Calibrate on the margins of held-out comparisons, which are worth so many answers.
 
     With what the models learned from, ties are outcomes of their own: the slope is that of the decided comparisons at
     first, people's reluctance follows from what was learned from, and the outcomes put aside then give ``tie`` and the

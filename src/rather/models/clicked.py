@@ -169,7 +169,7 @@ class ClickModel(Estimator):
 
 
 def require_clicks(comparisons: Comparisons, who: str) -> Clicks:
-    """What comparisons stand for; those that do not stand for clicks are refused."""
+    """Return the clicks behind comparisons; refuse other comparisons."""
     if comparisons.clicks is None:
         raise InputError(
             f"{who} needs clicks behind the comparisons, and these have none", remedy="clicks or another model"

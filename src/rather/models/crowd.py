@@ -73,7 +73,7 @@ UNITS: Both = (Sureness(1.0, 1.0, 1.0, 1.0), Sureness(1.0, 1.0, 1.0, 1.0))
 
 @dataclass(frozen=True)
 class Crowd:
-    """How people's vectors are spread, and how many people met each item.
+    """The distribution of users' vectors, and the number of users who met each item.
 
     ``mean`` and ``covariance`` are of all that is not known of someone, ``beside_mean`` and ``beside`` of what is not
     known where what they met, or their features, say what to expect.
@@ -98,7 +98,7 @@ class Crowd:
 
     @classmethod
     def restored(cls, tensors: dict[str, Any], said: Any, rank: int, n_items: int) -> Crowd:
-        """From a file; a ValueError if its parts do not fit together."""
+        """Return the prior from a file; raise a ValueError if its parts do not fit together."""
         members, newcomers = (Sureness(**one) for one in said)
         made = cls((members, newcomers), *(tensors[f"crowd_{name}"] for name in PARTS))
         shapes = (rank,), (rank, rank), (rank,), (rank, rank), (n_items,)
@@ -154,10 +154,10 @@ def root(covariance: Any) -> Any:
 
 
 class Answers:
-    """What some people said, in codes, one person's rows after another's; ``count``: how many answers each row is."""
+    """Answers of some people in codes, ordered by person; ``count``: how many answers each row is worth."""
 
     def __init__(self, source: Source, people: Any, rng: np.random.Generator, sway: Any = (), most: int = MOST) -> None:
-        """Of ratings, all of one person's pairs together count RATING times as often as they rated."""
+        """Prepare the answers. All pairs of a person's ratings together count RATING times the ratings."""
         pairs = source.said_by(people, min(most, MOST_RATED) if source.implied else most, rng)
         self.winner, self.loser, self.count = pairs.winner, pairs.loser, pairs.weights()
         if source.implied:
@@ -182,7 +182,7 @@ class Asked:
         self.winner, self.loser = winner, loser
 
     def places(self, items: Any) -> Any:
-        """Which of those asked about each item is; -1 for others."""
+        """Return the index of each item among those asked about; -1 for others."""
         if not len(self.items):
             return np.full(len(items), -1)
         at = np.minimum(np.searchsorted(self.items, items), len(self.items) - 1)
@@ -200,7 +200,7 @@ class Asked:
     def said(
         self, Z: Any, noise: Any, offset: Any, count: Any, swayed: Any, begin: Any = None, rounds: int = MOST_ROUNDS
     ) -> Normal:
-        """What is then known of the person; see ``given_answers``."""
+        """Return the posterior of the person; see ``given_answers``."""
         mine = self.rows(Z, noise, self.items)
         w, x = self.places(self.winner), self.places(self.loser)
         return given_answers(mine[w] - mine[x], offset[self.winner] - offset[self.loser] + swayed, count, begin, rounds)
@@ -241,7 +241,7 @@ class _Trial:
         self.weight = pairs.weights() / max(float(pairs.weights().mean()), 1e-30)
 
         def offsets(items: Any, shift: Any) -> tuple[Any, Any]:
-            """What biases and expected vectors say: times a, and times k."""
+            """Return the margins by biases, to be multiplied by a, and by expected vectors, to be multiplied by k."""
             apart = V[items[0]] - V[items[1]]
             return apart[..., rank] + shift, np.einsum("pnr,pr->pn", apart[..., :rank], means)
 
@@ -255,7 +255,7 @@ class _Trial:
         self.begin: Any = None
 
     def logits(self, s: Sureness) -> Any:
-        """Of the answers put aside, averaged over what is not known."""
+        """Return the log-odds of the held-out answers, averaged over the posterior."""
         times = s.taste**2, s.items, s.own
         K, both, alone = (
             sum(t * part for t, part in zip(times, parts, strict=True))
@@ -283,7 +283,7 @@ def _apart(model: Any, comparisons: Comparisons) -> tuple[float, float]:
 
 
 def found(model: Any, comparisons: Comparisons) -> Both:
-    """By which answers put aside are likeliest: of people in the fit, and of people who are left out of it."""
+    """Return the scales that maximise the likelihood of held-out answers: for users of the fit, and for others."""
     centre, slope = EXPECTED.copy(), max(model.slope_, 1e-9)
     for at, apart in enumerate(_apart(model, comparisons)):
         centre[at] += math.log(slope)

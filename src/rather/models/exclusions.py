@@ -27,7 +27,7 @@ def exclusions(
     seen: Callable[[], Rows] | None,
     names: Mapping[str, str],
 ) -> tuple[Rows | None, Codes]:
-    """What each of some users must not be shown, as codes of items; and what is left to choose from for all of them.
+    """Return the items that each user must not be shown, and the items left for all of them, as codes.
 
     ``people`` and ``items`` are those that the model knows; ``seen`` is what "seen" means for the users.
     """

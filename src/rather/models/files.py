@@ -52,7 +52,7 @@ def save_model(model: Any, path: str | Path, comparisons: bool = True) -> None:
 
 
 def about_model(model: Any) -> dict[str, Any]:
-    """What a file says of a fitted model beside its tensors and ids, as JSON: what ``assembled`` takes."""
+    """Return the JSON of a model file, without tensors and ids, in the form that ``assembled`` takes."""
     fitted, now = model.fitted, model.get_params()
     given = {name: fitted.params.get(name, value) for name, value in now.items()}  # whatever set_params said since
     params = {k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()}

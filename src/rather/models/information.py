@@ -159,7 +159,7 @@ def _worth(belief: Belief, items: Codes) -> tuple[Any, Any, Any]:
 
 
 def values(belief: Belief, items: Codes, aim: str) -> tuple[Any, Any, Any, Any]:
-    """Of every pair of candidates: what it is worth to ask; means, variances of differences, information."""
+    """Return for every pair of candidates the value of asking, and mean, variance and information."""
     m, C, taste = _worth(belief, items)
     v, by_taste = _apart(C), _apart(taste)
     information = information_of(m[:, None] - m, by_taste, np.maximum(v - by_taste, 0.0))

@@ -53,7 +53,7 @@ class Chosen:
 
     @classmethod
     def of(cls, strengths: Any, gains: Any, alone: Any) -> Chosen:
-        """From JSON."""
+        """Return the choice from JSON."""
         told = tuple(None if g is None else (float(g[0]), float(g[1])) for g in gains)
         return cls(tuple(OFF if s is None else float(s) for s in strengths), told, float(alone))
 
@@ -122,7 +122,7 @@ def _times(comparisons: Comparisons, asked: Sequence[bool]) -> int:
 
 
 class Fit(NamedTuple):
-    """What is kept of a fit: a problem is large."""
+    """The parts of a fit that are kept, because a problem is large."""
 
     U: FloatArray
     V: FloatArray

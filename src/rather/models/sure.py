@@ -404,7 +404,7 @@ def of_things() -> Any:
 
 
 def with_more_items(sure: TastePrior, spread_out: Any) -> TastePrior:
-    """What was found, where there are more items, of which nobody has met any yet."""
+    """Return the prior with more items, which nobody has met yet."""
     if sure.crowd is None:
         return TastePrior(sure.sureness)
     return TastePrior(sure.sureness, replace(sure.crowd, count=spread_out(sure.crowd.count[:, None])[:, 0]))

@@ -40,7 +40,7 @@ class Swayed(FactorEstimator):
 
     @property
     def context_effects_(self) -> Mapping[str, float]:
-        """What one unit of each effect adds to a margin of scores."""
+        """Return what one unit of each effect adds to a margin of scores."""
         return self.fitted.context_effects
 
     def effects(self) -> Table:

@@ -43,7 +43,7 @@ def outcomes(x: Any, reluctance: Any) -> Numbers:
 
 
 def estimated(x: Any, pairs: Pairs, n_users: int) -> Reluctance:
-    """From everybody's answers (halves of ties among them) and their margins."""
+    """Estimate the reluctance from all answers, in which ties are halves, and their margins."""
     answers = _Answers(x, pairs, n_users)
     level, spread, e = np.log(0.5), FIRST_SPREAD, np.zeros(n_users)
     for _ in range(ROUNDS):

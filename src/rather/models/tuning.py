@@ -70,7 +70,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was settled on: rank and factors, item vectors to begin with, how sure to be, and all that was tried."""
+    """The result of the search: rank, factors, initial item vectors, calibration, and all candidates."""
 
     rank: int
     factors: tuple[float, float]
@@ -141,7 +141,7 @@ class _Trial:
         return made
 
     def margins(self, fit: Problem, pairs: Pairs | None = None) -> Any:
-        """Of what was put aside, or of other pairs."""
+        """Return the margins of the held-out comparisons, or of other pairs."""
         pairs = self.aside.pairs if pairs is None else pairs
         a, b = (np.empty(len(pairs.user), np.float32) for _ in range(2))
         for out, item in ((a, pairs.winner), (b, pairs.loser)):

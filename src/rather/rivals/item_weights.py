@@ -150,7 +150,7 @@ class ItemWeights(ClickModel):
 
 
 def clicks_of(seen: Rows, u: Codes, n_items: int) -> Any:
-    """What some users clicked, as a sparse matrix of ones."""
+    """Return the clicks of some users as a sparse matrix of ones."""
     start, item = select(seen, u)
     return scipy.sparse.csr_matrix((np.ones(len(item), np.float32), item, start), (len(u), n_items))
 

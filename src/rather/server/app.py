@@ -76,7 +76,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 @dataclass
 class Here:
-    """What the paths work with."""
+    """The objects that the paths use."""
 
     desk: Desk
     metrics: Metrics
@@ -108,7 +108,7 @@ def address(request: Request) -> str:
 
 
 def secret(request: Request) -> str | None:
-    """What the visitor's browser keeps."""
+    """Return the cookie of the visitor's browser."""
     own = here(request)
     found = request.cookies.get(own.cookie, request.cookies.get(own.old_cookie))
     return found if found is not None and len(found) <= 200 else None
@@ -148,7 +148,7 @@ turns = APIRouter(tags=["turns"])
 
 @turns.post("/api/question", response_model=told.News, responses=problems(400, 403, 413))
 async def question(body: told.Nothing, request: Request) -> Any:
-    """What you are asked now: the open question, or a new one. Sets the cookie of somebody new."""
+    """Return the open question, or a new one. A new visitor gets a cookie."""
     own = here(request)
     return turned(request, *await own.desk.question(await visitor(request), address(request)))
 
@@ -179,7 +179,7 @@ known = APIRouter(tags=["known"])
 
 @known.get("/api/about", response_model=told.About, responses=problems())
 async def about(request: Request) -> Any:
-    """What is ranked here, and how much is known."""
+    """Describe what is ranked here, and how many votes there are."""
     own, desk = here(request), here(request).desk
     return Json(
         {
@@ -206,7 +206,7 @@ async def difference(request: Request, limit: Limit = 10) -> Any:
 
 @known.get("/api/crowd", response_model=told.Crowd, responses=problems())
 async def crowd(request: Request, limit: Limit = 10) -> Any:
-    """What divides people, and what unites them."""
+    """List the items that divide people, and those that unite them."""
     return Json(await here(request).desk.crowd(limit))
 
 
@@ -218,7 +218,7 @@ async def taste_map(request: Request) -> Any:
 
 @known.get("/api/whatif", response_model=told.WhatIf, responses=problems(404))
 async def whatif(request: Request) -> Any:
-    """What either answer to the open question would move in your list."""
+    """Return how either answer to the open question would change your list."""
     return Json(await here(request).desk.whatif(secret(request)))
 
 

@@ -50,14 +50,14 @@ class Desk:
         self._everyone: tuple[Knowledge, asyncio.Task[dict[str, Any]]] | None = None
 
     def swap(self, knowledge: Knowledge) -> None:
-        """From now on by this model."""
+        """Use this model from now on."""
         self.knowledge = knowledge
         self.visitors.forget_beliefs()
 
     # -- turns --------------------------------------------------------------------------------------------------
 
     async def question(self, told: str | None, address: str) -> tuple[dict[str, Any], str | None]:
-        """What is to be asked now, and the secret of a visitor who is new."""
+        """Return the question to ask now, and the secret of a new visitor."""
         visitor = await self.visitors.of(told)
         if visitor is None:
             told = secret() + secret()
@@ -97,7 +97,7 @@ class Desk:
         return await asyncio.shield(asyncio.ensure_future(whole()))
 
     async def _remember(self, visitor: Visitor) -> None:
-        """What the ledger has of a visitor, again."""
+        """Read a visitor from the ledger again."""
         rows = await asyncio.to_thread(self.ledger.history, visitor.key)
         found = remembered(visitor.key, rows or [])
         with self._counted(visitor):
@@ -249,7 +249,7 @@ class Desk:
     # -- what is told around ------------------------------------------------------------------------------------
 
     async def panel(self, told: str | None, draw: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-        """What a function of the knowledge and of what is known of a visitor tells; strangers are like anyone."""
+        """Return a panel for a visitor; unknown visitors get the typical one."""
         visitor = await self.visitors.of(told)
         return await self._drawn(visitor, draw, *arguments)
 

@@ -43,7 +43,7 @@ class Said(NamedTuple):
 
 
 class Knowledge:
-    """Of one model, or none; it never changes, so that a server swaps it whole."""
+    """The knowledge from one model, or from none. It never changes; the server swaps it as a whole."""
 
     def __init__(self, listed: Listed, model: Any = None, version: str | None = None) -> None:
         self.listed, self.model, self.version = listed, model, version
@@ -65,7 +65,7 @@ class Knowledge:
         self.nothing = Belief(items)  # what is known of somebody who has not said anything
 
     def by(self, items: Items | None, sway: float = 0.0) -> Knowledge:
-        """What another fit of the same model knows, whose items are in the model's order; None for no fit at all."""
+        """Return the knowledge of another fit with items in the model's order; None stands for no fit."""
         if items is None:
             return Knowledge(self.listed)
         made = copy.copy(self)
@@ -73,13 +73,13 @@ class Knowledge:
         return made
 
     def of(self, visitor: str) -> Knowledge:
-        """What is known without a visitor's own answers, so that these count once in what is known of them."""
+        """Return the knowledge without a visitor's own answers, so that these count once in the posterior."""
         return self.apart.get(visitor, self)
 
     # -- a person -----------------------------------------------------------------------------------------------
 
     def belief(self, said: Sequence[Said], earlier: Belief | None = None) -> Belief:
-        """What answers say; from ``earlier``, what the first of them did, sooner and a little less exactly."""
+        """Return the posterior given answers; starting from ``earlier`` is faster and a little less exact."""
         rows = [one for one in said if one.reply in ("left", "right", "tie") and min(one.left, one.right) >= 0]
         if not rows:
             return self.nothing

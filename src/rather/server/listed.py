@@ -45,7 +45,7 @@ def only_ids(ids: Sequence[Any]) -> Listed:
 
 
 def read(frame: Any, file: str, folder: Path | None) -> Listed:
-    """From a table with a column item (or id, or its only one), and title, description and picture where it has them.
+    """Read a table with the column item (or id, or a single column), and perhaps title, description, picture.
 
     Pictures are files beside the table, by paths that stay within its ``folder``.
     """

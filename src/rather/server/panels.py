@@ -71,7 +71,7 @@ def _rows(knowledge: Knowledge, draws: Any, mean: Any, among: Any, limit: int) -
 
 
 def difference(knowledge: Knowledge, belief: Belief, said: list[Said], limit: int) -> dict[str, Any]:
-    """Where a person's taste certainly differs from the typical one's, each beside what all items are worth."""
+    """Return where a person's taste certainly differs from the typical one."""
     if knowledge.model is None:
         return {"rows": [], "interval": INTERVAL}  # there is no typical person to differ from
     every = np.arange(len(knowledge.listed), dtype=np.int32)
@@ -94,7 +94,7 @@ def difference(knowledge: Knowledge, belief: Belief, said: list[Said], limit: in
 
 
 def crowd(knowledge: Knowledge, limit: int) -> dict[str, Any]:
-    """What people differ about most, and least, of the items that are asked about."""
+    """Return the listed items about which people differ most, and least."""
     items = _known(knowledge, knowledge.pool)
     if not knowledge.tells:
         return {"divides": [], "unites": []}
@@ -129,7 +129,7 @@ def taste_map(knowledge: Knowledge, belief: Belief, said: list[Said]) -> dict[st
 
 
 def whatif(knowledge: Knowledge, belief: Belief, said: list[Said], left: int, right: int) -> dict[str, Any]:
-    """Which items either answer would move most in the list, those at its top before others."""
+    """Return the items that either answer would move most in the list, those at its top first."""
     every = np.arange(len(knowledge.listed), dtype=np.int32)
     before = _places(belief.expected(every))
     told = {}
@@ -146,7 +146,7 @@ def whatif(knowledge: Knowledge, belief: Belief, said: list[Said], left: int, ri
 
 
 def chances(knowledge: Knowledge, belief: Belief, said: list[Said]) -> dict[str, Any]:
-    """Of each answer, by the others alone; None of ties, of what is not known or not listed, and without a model."""
+    """Return the probability of each answer given the others; None for ties and unknown items."""
     alone = iter(belief.without_each().tolist())
     told: list[float | None] = []
     for left, right, reply in said:
@@ -176,7 +176,7 @@ def _contenders(belief: Belief, n: int) -> Any:
 
 
 def _known(knowledge: Knowledge, items: Any) -> Any:
-    """Those of some items that the model has met, if there are enough; and of these the pool's where they are many."""
+    """Return the items that the model has met, if there are enough; if there are many, those of the pool."""
     met = items[knowledge.codes[items] >= 0]
     met = met if len(met) >= TOP else items
     return np.intersect1d(met, knowledge.pool) if len(met) > len(knowledge.pool) else met

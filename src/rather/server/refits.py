@@ -45,7 +45,7 @@ log = logging.getLogger("rather.serve")
 
 
 def needed(n_items: int) -> int:
-    """How many answers the first fit of listed items takes."""
+    """Return the number of answers that the first fit of listed items takes."""
     return min(max(FEW, EACH * n_items), MOST)
 
 

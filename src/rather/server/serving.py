@@ -34,7 +34,7 @@ log = logging.getLogger("rather.serve")
 
 @dataclass
 class Settings:
-    """How to serve; see ``rather serve --help``."""
+    """The settings of a server; see ``rather serve --help``."""
 
     state: Path
     title: str
@@ -83,7 +83,7 @@ def _in_url(host: str) -> str:
 
 
 class Served:
-    """All that is running, for one process."""
+    """The running parts of one process."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = s = settings

@@ -24,10 +24,9 @@ BATCH = 10_000
 
 
 def votes(ledger: Ledger, marked_too: bool = False) -> tuple[dict[str, Any], int]:
-    """What people preferred, as a table of votes with ties and sides where there are some; and how many answers were
-    left out as a script's.
+    """Return a table of votes, with ties and sides if there are any, and the number left out as a script's.
 
-    What was undone is left out, and answers that say an item is not known.
+    Answers that were undone, or that say an item is unknown, are left out.
     """
     taken, out = _taken(ledger, marked_too)
     if not taken:

@@ -114,7 +114,7 @@ class BradleyTerry:
         n, usual = int(self.met.sum()), -math.log(TYPICAL)
 
         def falls(log_r: float) -> float:
-            """How the negative logarithm of evidence times prior changes with that of r."""
+            """Return the derivative of the negative log evidence and prior with respect to log r."""
             ridge = math.exp(log_r + NEAR) * shape
             further = self._left_by_laplace(self._settled(ridge).inverse(self.met * ridge)[1])
             ridge = math.exp(log_r) * shape

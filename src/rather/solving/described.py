@@ -17,7 +17,7 @@ FEW = 20.0  # who met a row, from where on it counts about as much as any other
 
 
 class Known(NamedTuple):
-    """What is known of the users and of the items of comparisons."""
+    """The features of the users and of the items of comparisons."""
 
     users: Described | None = None
     items: Described | None = None

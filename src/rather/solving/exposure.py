@@ -60,7 +60,7 @@ class Exposure:
         return np.asarray(self.parts[:, : self.k] * np.sqrt(self.met)[:, None], np.float32)
 
     def blocks(self) -> tuple[Block, Block]:
-        """What prior means are linear in: of the users, and of the items."""
+        """Return the features of the users and of the items, in which prior means are linear."""
         return Block(self.users, self.k, STRENGTH), Block(self.items, self.k, STRENGTH)
 
 

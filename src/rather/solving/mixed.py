@@ -43,7 +43,7 @@ ALIKE = 1e-3  # of a column's squares that no difference of items has: less is c
 
 @dataclass(frozen=True)
 class Answering:
-    """What was estimated. Effects are in log-odds for one unit of what the comparisons came with.
+    """The estimates. Effects are in log-odds for one unit of a covariate.
 
     ``covariance`` is of the random coefficients, the last of which is log r_i where there are ties, and ``people`` has
     what is known of each person's. ``trust`` is how probable it is that a person's answers are not a coin's.
@@ -58,7 +58,7 @@ class Answering:
 
     @property
     def directions(self) -> int:
-        """Of taste."""
+        """Return the number of directions of taste."""
         return len(self.covariance) - ("tie" in self.names)
 
 
@@ -180,7 +180,7 @@ class _EM:
         return np.linalg.inv(information + np.diag(self.prior) + 1e-6 * np.eye(len(information)))
 
     def squared_errors(self, coins: bool) -> Any:
-        """Of the coefficients that are told of."""
+        """Return the squared standard errors of the reported coefficients."""
         inverse, n = self.inverse(self.information), self.count.sum()
         if coins:  # who throws a coin is not known for sure, which takes from what is known of the rest (Louis, 1982)
             doubt = np.sqrt(self.count * (1 - self.count))

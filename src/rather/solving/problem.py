@@ -113,7 +113,7 @@ class Problem:
         self.evaluate()
 
     def tie(self) -> None:
-        """Where items are nothing but their features: C for the rows of V, which then are its."""
+        """Set C for items without vectors beside their features, whose rows of V follow from it."""
         if self.C is not None and self.priors is not None:
             self.C[:] = self.priors.items.regress(self.V)[0]
             self.priors.items.means(self.C, self.V)
@@ -236,7 +236,7 @@ class Problem:
         return shared + float(core.sum_users(self.store, own, self.n_threads))
 
     def user_columns(self) -> Any:
-        """Which of the first r columns of U are not zero."""
+        """Return which of the first r columns of U are not zero."""
         live = self.U[:, : self.rank].any(axis=0).astype(np.float64)
         self.store.across(live)
         return live > 0

@@ -41,11 +41,11 @@ class Normal(NamedTuple):
     of_answers: tuple[Any, Any, Any] | None = None
 
     def variances(self, X: Any) -> Any:
-        """Of x . w for the rows of X."""
+        """Return the variances of x . w for the rows of X."""
         return np.einsum("nq,nq->n", X, X) - np.square(X @ self.axes.T) @ (1 - self.variance)
 
     def covariances(self, X: Any, Y: Any) -> Any:
-        """Of x . w and y . w for rows x of X and y of Y."""
+        """Return the covariances of x . w and y . w for rows x of X and y of Y."""
         return X @ Y.T - ((X @ self.axes.T) * (1 - self.variance)) @ (Y @ self.axes.T).T
 
     def draws(self, n: int, rng: np.random.Generator) -> Any:
@@ -61,8 +61,9 @@ def nothing_said(size: int) -> Normal:
 def given_answers(
     X: Any, c: Any, m: Any, begin: tuple[Any, Any, Any] | None = None, rounds: int = MOST_ROUNDS
 ) -> Normal:
-    """What answers with rows X, offsets c and counts m say; ``begin`` are numbers of the first of them, from a search
-    without the others, after which a few rounds are enough."""
+    """Return the posterior given answers with rows X, offsets c and counts m.
+
+    ``begin`` are the numbers of the first answers, from a search without the others. They save rounds."""
     n, size = X.shape
     if not n or not size:
         return nothing_said(size)
@@ -136,7 +137,7 @@ def _expected(mu: Any, v: Any, before: Any, kept: float) -> tuple[Any, Any]:
 
 
 def _damped(step: Any, v: Any) -> Any:
-    """How much of a step of margins that have the variances v is made: one by which the divergence does not grow.
+    """Return the share of a step to make, so that the divergence does not grow; margins have variances v.
 
     (F. Bach: Self-concordant analysis for logistic regression, 2010; T. Sun, Q. Tran-Dinh: Generalized
     self-concordant functions, 2019.)

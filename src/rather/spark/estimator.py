@@ -74,7 +74,7 @@ class AltSVM(Estimator, FitParams, MLReadable, MLWritable):  # type: ignore[misc
         return made
 
     def budget(self, dataset: DataFrame) -> cluster.Budget:
-        """What a fit to this data would take here: memory a task, and traffic a round."""
+        """Return the memory a task and the traffic a round of a fit to this data here."""
         return Fitting(self, dataset).budget
 
     def _fit(self, dataset: DataFrame) -> AltSVMModel:
@@ -148,7 +148,7 @@ class Fitting:
     # -- before ---------------------------------------------------------------------------------------------------
 
     def _counted(self, rows: DataFrame) -> tuple[int, int, str]:
-        """How many rows and, about, users there are, and what tells this fit from others."""
+        """Return the number of rows, about the number of users, and a key of this fit."""
         digest = F.sum(F.xxhash64(*rows.columns).cast("decimal(20,0)")).cast("string")
         n, users, data = rows.agg(F.count("*"), F.approx_count_distinct("user"), digest).first()
         if not n:
@@ -203,7 +203,7 @@ class Fitting:
         return self._about(state), state
 
     def calibrated(self) -> Calibration:
-        """How sure to be, from a fit to what is left when some is put aside."""
+        """Return the calibration, from a fit without the held-out comparisons."""
         cluster.require(self.budget)
         if self.kind == "votes":
             return Calibration(**self._about(self._by_one_task("aside", aside=True)))

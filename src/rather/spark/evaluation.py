@@ -225,7 +225,7 @@ def _judged_ratings(scored: DataFrame, names: Mapping[str, str], min_gap: float)
 
 
 def _ordered(batches: Iterator[Any], min_gap: float) -> Iterator[Any]:
-    """How many pairs of every user are ordered as the ratings are, and how many are not."""
+    """Return how many pairs of every user are ordered as the ratings are, and how many are not."""
     import pyarrow
 
     for batch in batches:
@@ -284,7 +284,7 @@ def _mean(users: DataFrame, nothing: str) -> Mean:
 
 
 class RankingEvaluator(Evaluator, MLReadable, MLWritable):  # type: ignore[misc]
-    """How well scored rows are ranked, for ``CrossValidator`` and ``TrainValidationSplit``; more is better.
+    """Measure the ranking of scored rows, for ``CrossValidator`` and ``TrainValidationSplit``; more is better.
 
     Rows without a score are refused: what a model has none for must be left out, as by coldStartStrategy="drop".
 

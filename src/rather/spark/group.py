@@ -158,7 +158,7 @@ class Partner:
 
 
 def _place(header: memoryview) -> str:
-    """Where in its work the sender of a header is."""
+    """Return where in its work the sender of a header is."""
     call, size, dtype, number = HEADER.unpack(header[: HEADER.size])
     return f"exchange {number} of sum {call}, of {size} bytes of {dtype.rstrip(bytes(1)).decode(errors='replace')}"
 
@@ -189,7 +189,7 @@ class Guest:
 
 
 class Meeting:
-    """How a rank finds its partners: it connects with the lower ones while the higher ones connect with it."""
+    """The connections of a rank: it connects with lower partners while higher ones connect with it."""
 
     def __init__(self, rank: int, addresses: list[str], token: str, timeout: float) -> None:
         self.rank, self.addresses, self.token, self.timeout = rank, addresses, token.encode(), timeout
@@ -219,7 +219,7 @@ class Meeting:
         return max(self.deadline - time.monotonic(), 0.0)
 
     def hello(self, sender: int, receiver: int) -> bytes:
-        """What one rank says to another; it proves to know the token, and its echo is no answer."""
+        """Return the greeting between ranks, which proves the token and differs in each direction."""
         text = f"rather: {sender} of {len(self.addresses)} to {receiver}"
         return hmac.digest(self.token, text.encode(), "sha256")
 

@@ -26,7 +26,7 @@ from .table import Said
 
 
 class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[misc]
-    """What :class:`rather.spark.AltSVM` fits.
+    """The fitted model of :class:`rather.spark.AltSVM`.
 
     ``userFactors`` (id, features) and ``itemFactors`` (id, features, bias) are DataFrames; nothing of the size of users
     is on the driver. ``to_local()`` brings all of it here, as the ordinary model.
@@ -38,7 +38,7 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
 
     @classmethod
     def from_state(cls, of: FitParams, said: Said, about: dict[str, Any], state: DataFrame) -> AltSVMModel:
-        """From the rows that the last job of a fit wrote."""
+        """Return the model from the rows that the last job of a fit wrote."""
         r, k, given = about["rank"], about["k"], said.given
         user = table.as_given(F.col("user"), given["user"]).alias("id")
         users = state.where(F.col("kind") == USER).select(

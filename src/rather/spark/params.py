@@ -95,7 +95,7 @@ class ColumnParams(Params):  # type: ignore[misc]
 
 
 class FitParams(ColumnParams):
-    """Those of a fit."""
+    """The parameters of a fit."""
 
     source = _param("source", "what the rows are: votes, ratings or clicks", TypeConverters.toString)
     weightCol = _param("weightCol", "column of weights, of votes", TypeConverters.toString)

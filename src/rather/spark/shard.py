@@ -48,7 +48,7 @@ class Shard:
     item_rows: FloatArray
 
     def source(self, plan: Plan, group: Group, n_threads: int) -> Source:
-        """What the users said, as the ordinary fit takes it."""
+        """The data of the users in the form of an ordinary fit."""
         size = len(self.users), plan.n_items
         made: Votes | Levels
         if plan.kind == "votes":
@@ -68,7 +68,7 @@ class Shard:
         return made
 
     def popularity(self, plan: Plan, group: Group) -> Any:
-        """How many rows each item has, everybody's counted."""
+        """Return the number of rows of each item, over all users."""
         found = np.bincount(self.a, minlength=plan.n_items).astype(np.float64)
         group.sum(found)
         return found

@@ -20,7 +20,7 @@ NUMBERS = "rating", "weight"
 
 @dataclass(frozen=True)
 class Said:
-    """What people said: ``rows`` of user, a and b (item codes), x (rating or weight) and tie; and the ``items``."""
+    """The data: ``rows`` of user, a and b (item codes), x (rating or weight) and tie; and the ``items``."""
 
     rows: DataFrame
     items: DataFrame  # a (code), item

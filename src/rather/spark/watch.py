@@ -25,7 +25,7 @@ SHORT = 3.0  # seconds of too few slots, after which a job is taken back: an exe
 
 
 def watched(spark: Any, tasks: int, job: Callable[[], Made]) -> Made:
-    """What a job with a barrier stage of so many tasks makes; a ClusterError once they cannot run at the same time."""
+    """Run a job with a barrier stage; raise a ClusterError once its tasks cannot run at the same time."""
     tag, made = f"rather-{secrets.token_hex(8)}", Future[Made]()
 
     def run() -> None:
@@ -66,7 +66,7 @@ def _take_back(spark: Any, tag: str, made: Future[Any]) -> None:
 
 
 class Capacity:
-    """How many tasks can run at the same time where they are too few, by Spark's own count."""
+    """Return how many tasks can run at the same time by Spark's own count, if they are too few."""
 
     def __init__(self, spark: Any, tasks: int) -> None:
         self.context, self.tasks = spark.sparkContext._jsc.sc(), tasks
