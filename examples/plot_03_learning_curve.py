@@ -20,7 +20,6 @@ axes = rather.plot.learning_curve(rather.AltSVM(), comparisons, answers=[2, 5, 1
 axes.figure.suptitle("Personal rankings gain from every answer, one ranking for all does not")
 axes.yaxis.set_major_locator(MultipleLocator(0.05))
 axes.yaxis.set_major_formatter("{x:.0%}")
-axes.legend(loc="upper left", frameon=False)
 
 # %%
 # A curve that still rises says that more answers would help. Here ten answers per person bring most of the gain. One

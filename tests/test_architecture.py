@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "rather"
 # Each may import from those before it; what stands alone in the package comes first or last.
 ORDER = ("data", "datasets", "solving", "models", "rivals", "judging", "spark", "server", "cli")
-FIRST = {"errors", "native", "logistic", "memory", "cores", "cgroups"}
+FIRST = {"addresses", "errors", "warned", "native", "logistic", "memory", "cores", "cgroups"}
 BEFORE_SPARK = {"asking", "estimators", "plot", "testing", "__init__"}
 
 

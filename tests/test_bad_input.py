@@ -271,7 +271,7 @@ QUESTIONS = {
     "unknown user": (lambda b: b.model.rank("bob"), "user 'bob'", "fold_in"),
     "unknown integer user": (lambda b: b.model.score(7, "item 1"), "user 7", "fold_in"),
     "unknown user of many": (lambda b: b.model.recommend(["user 1", "eve"]), "user 'eve'", "fold_in"),
-    "unknown item": (lambda b: b.model.score("user 1", "item 99"), "item 'item 99'", "fit again"),
+    "unknown item": (lambda b: b.model.score("user 1", "item 99"), "item 'item 99' is not in the model", "add_items"),
     "unknown item to compare": (lambda b: b.model.probability("user 1", "item 1", "x"), "item 'x'"),
     "unknown item for neighbours": (lambda b: b.model.similar_items("x"), "item 'x'"),
     "a number for a user": (lambda b: b.model.rank(1.5), "1.5", "strings or integers"),

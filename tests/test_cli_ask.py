@@ -263,7 +263,7 @@ def test_what_is_known_of_people(tmp_path):
         (("--interval", 1), "--interval is 1.0"),
         (("--explore", 2), "--explore is 2.0"),
         (("--seed", -1), "--seed is -1"),
-        (("--candidates", "item 1", "item 99"), "'item 99' was not in the training data"),
+        (("--candidates", "item 1", "item 99"), "'item 99' is not in the model"),
         (("--feature", "age=30"), "the model was fitted without features of users"),
         (("--titles", "-"), "standard input is for the answers"),
         (("--out", "answers.txt"), "must end in .csv or .parquet"),
@@ -418,7 +418,9 @@ def test_a_model_that_does_not_know(votes, tmp_path):
     assert "was saved before it learned how sure to be" in said and said.endswith("fit it again, with 'rather fit'")
     assert complaint("rank", tmp_path / "early", "--prefers", "item 1", "item 2", "--interval", 0.9) == said
     document("fit", votes, "--out", tmp_path / "one", "--model", "Global")
-    assert "Global has one ranking for all" in complaint("ask", tmp_path / "one")
+    assert "Global has no posterior for one user; use 'rather fit' with a column of users" in complaint(
+        "ask", tmp_path / "one"
+    )
     assert document("rank", tmp_path / "one", "--prefers", "item 1", "item 2", "--interval", 0.9)["ranking"]
 
 
@@ -448,7 +450,7 @@ def test_an_updated_model_can_be_asked(updatable, tmp_path):
     """update keeps what was found, also where it leaves the comparisons out."""
     (tmp_path / "today.csv").write_text("user,winner,loser\nnew,item 1,item 2\nnew,item 3,item 4\n")
     document("update", updatable, tmp_path / "today.csv", "--out", tmp_path / "m")
-    before, after = (rather.load(file).fitted.sure for file in (updatable, tmp_path / "m"))
+    before, after = (rather.load(file).fitted.taste_prior for file in (updatable, tmp_path / "m"))
     assert after.sureness == before.sureness and after.crowd is not None
     assert document("rank", tmp_path / "m", "new", "--interval", 0.9)["ranking"]
 
@@ -524,7 +526,7 @@ def test_differences_are_the_librarys(updatable):
         (("differences",), "differences takes a USER, or a newcomer's"),
         (("differences", "user 3", *SOMEONE), "differences takes a USER, or a newcomer's"),
         (("differences", "user 3", "user 3"), "are both 'user 3'"),
-        (("differences", "user 3", "nobody"), "user 'nobody' was not in the training data"),
+        (("differences", "user 3", "nobody"), "user 'nobody' is not in the model"),
         (("differences", "user 3", "--interval", 0), "--interval is 0.0"),
     ],
 )
@@ -540,8 +542,8 @@ def test_a_file_without_what_was_said(path, votes, tmp_path):
     assert document("rank", path, *SOMEONE, "--interval", 0.9)["ranking"]
     (tmp_path / "r.csv").write_text("user,item,rating\na,x,1\na,y,2\nb,x,2\nb,y,1\n")
     document("fit", tmp_path / "r.csv", "--out", tmp_path / "m", "--model", "ItemMean")
-    assert "ItemMean does not know how sure it is" in complaint("rank", tmp_path / "m", "a", "--interval", 0.9)
-    assert "ItemMean does not know how sure it is" in complaint("differences", tmp_path / "m", "a")
+    assert "ItemMean has no ranges of places" in complaint("rank", tmp_path / "m", "a", "--interval", 0.9)
+    assert "ItemMean has no ranges of places" in complaint("differences", tmp_path / "m", "a")
     assert "ItemMean" in complaint("update", tmp_path / "m", tmp_path / "r.csv")
 
 

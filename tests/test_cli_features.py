@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rather
+from rather.addresses import MESSAGES
 from rather.cli.features import values
 from rather.data import table_files
 from rather.data.table_files import read_file
@@ -124,7 +125,7 @@ def test_items_without_features_are_one_line(world, tmp_path):
     code, out, err = run("fit", world / "votes.csv", "--out", tmp_path / "m", "--rank", 2, "--json", *features)
     assert code == 0 and json.loads(out)["features"]["item"]["blocks"]
     said = "3 of 50 items, such as 'f0', have no row in the table of their features"
-    assert err == f"rather: {said}; they are taken to be like the average\n"
+    assert err == f"rather: {said}; they count as average. See {MESSAGES}#no-features-row\n"
 
 
 @pytest.mark.parametrize(
@@ -244,7 +245,7 @@ def test_tastes_that_there_are_not(path, plain, world, tmp_path):
     """Models without features, users that are not known and orders that there are not get a sentence."""
     said = complaint("tastes", plain)
     assert said == "rather: the model was fitted without features of items; leave them out"
-    assert "user 'nobody' was not in the training data; leave USER out" in complaint("tastes", path, "nobody")
+    assert "user 'nobody' is not in the model; leave USER out" in complaint("tastes", path, "nobody")
     assert "name the USER" in complaint("tastes", path, "--by", "own")
     assert "--top is 0" in complaint("tastes", path, "--top", 0)
     document("fit", world / "votes.csv", "--out", tmp_path / "m", "--model", "Global")

@@ -114,7 +114,7 @@ def test_ids_that_look_like_numbers_in_one_file_only(tmp_path):
     assert document("evaluate", tmp_path / "m", test)["metrics"] == {"accuracy": 1.0}
     document("fit", test, "--out", tmp_path / "m")
     said = complaint("evaluate", tmp_path / "m", train)
-    assert "user 'x2' was not in the training data (its users are whole numbers such as 1)" in said
+    assert "user 'x2' is not in the model (its users are whole numbers such as 1)" in said
     code, out, _ = run("evaluate", tmp_path / "m", train, "--unknown", "skip", "--json")
     assert code == 0 and json.loads(out)["skipped"] == 1
 

@@ -48,6 +48,16 @@ def test_text_that_is_piped_in_has_lines_too(fit):
     assert said == "rather: standard input, line 3: the loser (column 'loser') is empty; drop such rows"
 
 
+def test_a_table_of_items_has_lines_too(tmp_path):
+    """``rather serve`` names the file and the line of an item."""
+    pytest.importorskip("starlette")
+    items = tmp_path / "items.csv"
+    items.write_text("item,title\na,A\n,B\nc,C\n")
+    assert complaint("serve", items) == f"rather: {items}, line 3: the item (column 'item') is empty; drop such rows"
+    items.write_text("item,title\na,A\nb,B\na,C\n")
+    assert complaint("serve", items) == f"rather: {items}, line 4: item 'a' is listed twice; list it once"
+
+
 def test_parquet_has_rows(tmp_path):
     """A Parquet file has no lines: its rows count from 0."""
     pytest.importorskip("pyarrow")

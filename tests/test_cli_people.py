@@ -111,7 +111,7 @@ def test_newcomers_of_whole_numbers(numbered):
             "has no column 'loser'; it has 'winner', 'beaten': call one of them 'loser'",
         ),
         ("winner,loser\nitem 1,\n", "a.csv, line 2: the loser (column 'loser') is empty"),
-        ("winner,loser\nitem 1,item 99\n", "item 'item 99' was not in the training data"),
+        ("winner,loser\nitem 1,item 99\n", "item 'item 99' is not in the model"),
         ("winner,loser\nitem 1,item 1\n", "compares item 'item 1' with itself"),
     ],
 )
@@ -194,7 +194,7 @@ def test_candidates(path, model, tmp_path):
     said = complaint("rank", path, "user 2", "--items-file", tmp_path / "odd.csv")
     assert said.endswith("may both be the item; call one of them 'item'")
     assert "give one of them" in complaint("rank", path, "user 2", "--items-file", "x.csv", "--items", "item 1")
-    assert "'item 99' was not in the training data" in complaint("rank", path, "user 2", "--items", "item 99")
+    assert "'item 99' is not in the model" in complaint("rank", path, "user 2", "--items", "item 99")
     assert "--k is 4, but there are only 3 items" in complaint("recommend", path, "user 2", "--k", 4, "--items", *some)
 
 
@@ -219,7 +219,7 @@ def test_the_message_says_what_to_type(path, numbered, votes, tmp_path):
     }
     (tmp_path / "t.csv").write_text("user,winner,loser\nnobody,item 1,item 2\n")
     said["evaluate"] = complaint("evaluate", path, tmp_path / "t.csv")
-    assert all("user 'nobody' was not in the training data; " in sentence for sentence in said.values())
+    assert all("user 'nobody' is not in the model; " in sentence for sentence in said.values())
     assert "--everyone" in said["rank"] and "--unknown everyone" in said["recommend"]
     assert "--unknown everyone" in said["evaluate"] and "--unknown skip" in said["evaluate"]
     assert all("--answers FILE" in said[name] for name in ("rank", "recommend", "probability"))

@@ -95,7 +95,7 @@ def test_users_and_items_are_found(folder, drawn, tmp_path):
     [
         ("leaderboard {m} --out {f}/x.gif", "ends in '.gif'; it must end in .png, .svg, .pdf"),
         ("leaderboard {m} --out {f}/there.png", "exists already; give another name, or --force to overwrite it"),
-        ("leaderboard {m} nobody --out {f}/x.png", "user 'nobody' was not in the training data"),
+        ("leaderboard {m} nobody --out {f}/x.png", "user 'nobody' is not in the model"),
         ("leaderboard {m} u --answers {f}/mine.csv --out {f}/x.png", "USER is 'u', and options describe somebody new"),
         ("leaderboard {m} --top 0 --out {f}/x.png", "--top is 0"),
         ("person {m} --out {f}/x.png", "plot person draws somebody new; give --answers, --prefers or --feature"),

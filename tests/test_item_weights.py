@@ -191,7 +191,7 @@ def test_bad_parameters_and_answers():
         EASE(reg=1e-30, balance=0).fit(Comparisons.from_clicks({"user": [0, 0, 1], "item": [0, 1, 2]}))
     model = EASE().fit(comparisons)
     for given, said in (
-        ("tea", "list of items"), ([(1, 2, 3)], "answer 0 is"), ([99], "item 99 was not"), (3, "list of items"),
+        ("tea", "list of items"), ([(1, 2, 3)], "answer 0 is"), ([99], "item 99 is not"), (3, "list of items"),
         (comparisons, "fold_in_many takes several"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=said):

@@ -59,7 +59,7 @@ def test_a_leaderboard_has_the_places_of_the_table(model, user):
         drawn[:, 0, 0].tolist() == table["best"][:5].tolist() and drawn[:, 1, 0].tolist() == table["worst"][:5].tolist()
     )
     assert drawn[:, 0, 1].tolist() == [4, 3, 2, 1, 0]
-    assert ax.get_title() == ("everybody" if user is None else "user u3")
+    assert ax.get_title() == ("everybody" if user is None else "u3")
     assert "among 12, 80 % interval" in ax.get_xlabel()
 
 
@@ -81,7 +81,7 @@ def test_a_leaderboard_of_a_newcomer_and_of_one_ranking(model, halves):
     assert len(labels(plot.leaderboard(everybody))) == 12
     with pytest.raises(InputError, match="user is 'u3', but a Person is somebody already"):
         plot.leaderboard(newcomer, "u3")
-    with pytest.raises(InputError, match="Differences does not know how sure it is"):
+    with pytest.raises(InputError, match="Differences has no ranges of places"):
         plot.leaderboard(rather.Differences())
     for wrong in ({"top": 0}, {"interval": 1.0}, {"user": "nobody"}):
         with pytest.raises(InputError, match=r"it must be|nobody"):
@@ -111,7 +111,9 @@ def test_a_person_differs_as_the_table_says(model):
     assert [drawn[y] for y in range(5, -1, -1)] == list(zip(table["low"][down], table["high"][down], strict=True))
     told = int(((table["low"] > 0) | (table["high"] < 0)).sum())
     assert 0 < told < 6
-    assert len(xy(ax, "80 % interval")) == told and len(xy(ax, "80 % interval that holds 0: not told yet")) == 6 - told
+    assert (
+        len(xy(ax, "80 % interval")) == told and len(xy(ax, "80 % interval that holds 0: not certain yet")) == 6 - told
+    )
     with pytest.raises(InputError, match="person is of type str; it must be a Person"):
         plot.person("u3")
 
@@ -148,7 +150,7 @@ def test_an_ellipse_shrinks_with_answers_and_holds_the_user(model):
     inside = 0
     for n in range(0, 60, 5):
         ellipse, ax = drawn(model.users_[n])
-        assert f"user {model.users_[n]}, 90 % sure" in [t.get_text() for t in ax.get_legend().get_texts()]
+        assert f"{model.users_[n]}, 90 % sure" in [t.get_text() for t in ax.get_legend().get_texts()]
         angle, apart = np.radians(ellipse.angle), xy(ax, "people")[at == n][0] - ellipse.center
         along = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]) @ apart
         inside += bool(np.square(2 * along / [ellipse.width, ellipse.height]).sum() <= 1)
@@ -167,11 +169,24 @@ def test_labels_of_a_map_hardly_overlap(model):
     assert sum(over) < 0.1 * sum(np.prod(box[2:] - box[:2]) for box in boxes)
 
 
+def test_a_user_whose_id_is_a_number_is_called_a_user(halves):
+    """A text is a title as it is."""
+    votes = halves[0].to_frame("dict")
+    votes["user"] = [int(str(user)[1:]) for user in votes["user"]]
+    model = AltSVM(rank=2, reg=3.0).fit(rather.Comparisons.from_frame(votes))
+    assert plot.leaderboard(model, 7).get_title() == "user 7"
+
+
 def test_what_has_no_two_directions_is_not_mapped(halves):
-    with pytest.raises(InputError, match="Global has one ranking for all"):
+    with pytest.raises(InputError, match=r"Global has no posterior for one user; use .* named users"):
         plot.taste_map(Global().fit(halves[0]))
     with pytest.raises(InputError, match="fewer than two directions"):
         plot.taste_map(AltSVM(rank=1, reg=3.0).fit(halves[0]))
+
+
+def test_a_person_alone_is_no_model_to_map(model):
+    with pytest.raises(InputError, match="pass the fitted model first, and the person second"):
+        plot.taste_map(model.fold_in([(model.items_[0], model.items_[1])]))
 
 
 # -- how well ---------------------------------------------------------------------------------------------------------
@@ -248,6 +263,8 @@ def test_a_learning_curve_is_the_accuracy_of_samples(halves):
     for line, made in zip(ax.containers, (AltSVM(rank=2, reg=3.0), Global(seed=2)), strict=True):
         true = [float(rather.pairwise_accuracy(made.fit(train.sample(n, 2)), test)) for n in (3, 10, 100)]
         assert line[0].get_ydata().tolist() == true
+    ax.figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1  # above all lines
     held = plot.learning_curve(estimator, train, answers=[5])
     rest, aside = train.split(0.2, seed=0)
     true = float(rather.pairwise_accuracy(AltSVM(rank=2, reg=3.0).fit(rest.sample(5)), aside))

@@ -132,7 +132,7 @@ def test_items_and_what_is_said_of_them(tmp_path):
     [
         ({"item": ["a"]}, "lists 1 items; there must be at least two"),
         ({"item": []}, "lists 0 items"),
-        ({"item": ["a", "b", "a"]}, "lists item 'a' twice"),
+        ({"item": ["a", "b", "a"]}, "item 'a' in row 2 is listed twice"),
         ({"item": [1, "1"]}, "item"),
         ({"item": ["a", "x" * 501]}, "ids must have 1 to 500 characters"),
         ({"item": ["a", "  "]}, "ids must have 1 to 500 characters"),

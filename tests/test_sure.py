@@ -237,9 +237,9 @@ def test_updates_and_new_items_keep_it(fitted):
     assert wide[table["item"].tolist().index(50)] >= np.median(wide)  # of which hardly anything is known
     updated = AltSVM().fit(votes)
     updated.rank(0, interval=0.9)
-    found = updated.fitted.sure.sureness
+    found = updated.fitted.taste_prior.sureness
     updated.update(more)
-    assert updated.fitted.sure.sureness == found and len(updated.rank(99, interval=0.5)) == 13
+    assert updated.fitted.taste_prior.sureness == found and len(updated.rank(99, interval=0.5)) == 13
 
 
 def test_the_same_bits(fitted):

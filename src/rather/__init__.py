@@ -1,7 +1,7 @@
-"""rather learns everyone's full ranking from a few choices each.
+"""Learn every user's full ranking of all items from a few choices each.
 
-Many users, each saying "I would rather have j than k" a few times; out comes a personal score for every user and item,
-learned together through a low-rank model.
+Each user compares a few items: "I would rather have j than k". One low-rank model of all comparisons gives a score for
+every user and item.
 """
 
 from . import datasets, plot

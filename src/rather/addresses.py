@@ -1,4 +1,4 @@
-"""Where the project lives. Warnings, help texts, the site and pyproject.toml all give these addresses."""
+"""The addresses of the project, for warnings, help texts, the site and pyproject.toml."""
 
 REPOSITORY = "https://github.com/rather-ranking/rather"
 ISSUES = REPOSITORY + "/issues"

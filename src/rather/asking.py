@@ -18,6 +18,7 @@ from .errors import InputError, number, one_of
 from .models.belief import Belief
 from .models.information import AIMS, pick, settling, sheet
 from .models.person import Person
+from .rivals.global_ranking import Global
 
 CANDIDATES = 400  # items, those that most people met
 MOST_TOP = 50  # that may be settled
@@ -305,14 +306,19 @@ def pairs_left(model: Any, person: Any = None, candidates: Any = None, unknown: 
 
 
 def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]]]:
-    """The model of one moment, what is known of the person, and the pairs of codes that they have answered."""
+    """Return the model of one moment, a person's posterior, and the pairs of codes that the person has answered."""
+    if isinstance(model, Person):
+        raise InputError("the model is a Person; pass the fitted model first, and the person second")
+    kind = type(model).__name__
+    if isinstance(model, Global):
+        raise InputError("Global has no posterior for one user", remedy="model of users")
     if not isinstance(person, Person) and not hasattr(model, "_belief"):
-        raise InputError(f"{type(model).__name__} does not know how sure it is of a person; use AltSVM")
+        raise InputError(f"{kind} has no posterior for one user; fit AltSVM")
     if isinstance(person, Person) and not np.array_equal(person.model.items_, model.items_):
         raise InputError("the person is of another model; use fold_in of this one")
     now = person.model if isinstance(person, Person) else copy(model)
     if not now.rank_:
-        raise InputError(f"{type(now).__name__} has one ranking for all: no answer tells of a person's taste")
+        raise InputError(f"the {kind} has rank 0, one ranking for all users; fit it with a larger rank")
     if isinstance(person, Person):
         belief = person.posterior
     else:
@@ -322,7 +328,7 @@ def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]
 
 
 def _candidates(model: Any, candidates: Any, unknown: Any) -> Codes:
-    """The items that may be asked about, in order; an InputError says what is wrong with their number."""
+    """Return the items that may be asked about, in order; refuse too few or too many."""
     items = _known_candidates(model, candidates, unknown)
     if len(items) < 2:
         raise InputError("there is nothing to ask: fewer than two candidates are left; name more")
@@ -334,7 +340,7 @@ def _candidates(model: Any, candidates: Any, unknown: Any) -> Codes:
 
 
 def _known_candidates(model: Any, candidates: Any, unknown: Any) -> Codes:
-    """The candidates, by default those that most people met, but for those that are unknown to the person."""
+    """Return the candidates, by default those that most people met, without those the person does not know."""
     if candidates is None:
         count = model._crowd().count
         items = np.argsort(-count, kind="stable").astype(np.int32)

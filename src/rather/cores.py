@@ -1,4 +1,4 @@
-"""How many threads to use by default: as many as this process may keep busy."""
+"""The default number of threads: as many processors as this process may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All estimators by name, the one that suits the data, and reading a fitted one from a file."""
+"""All estimators by name, the default for given data, and reading a fitted one from a file."""
 
 from __future__ import annotations
 

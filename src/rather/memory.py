@@ -1,4 +1,4 @@
-"""How much memory is free, asked before it is taken."""
+"""The free memory of this process, checked before large allocations."""
 
 from __future__ import annotations
 

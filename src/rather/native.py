@@ -1,7 +1,7 @@
 """The C++ core, in the build that suits this processor.
 
-``$RATHER_SIMD`` (``baseline``, ``avx2`` or ``avx512``) asks for a particular build; one the processor cannot run is
-refused rather than crashed on.
+``$RATHER_SIMD`` (``baseline``, ``avx2`` or ``avx512``) selects a build. A build that the processor cannot run is
+refused.
 """
 
 from __future__ import annotations

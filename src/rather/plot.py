@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from .asking import known_of
 from .data.comparisons import Comparisons
@@ -72,7 +72,7 @@ def tastes(model: Any, user: Any = None, top: int = 20, ax: Any = None) -> Any:
     ax.barh(at, 2 * spread, left=mean - spread, color=SPREAD, height=0.7, label="people, within a standard deviation")
     ax.plot(mean, at, "o", color=CROWD, label="everybody")
     if user is not None:
-        ax.plot(np.asarray(table["own"], float)[rows], at, "D", color=OWN, label=f"user {user}")
+        ax.plot(np.asarray(table["own"], float)[rows], at, "D", color=OWN, label=_called(user))
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set_yticks(at, [str(table["feature"][row]) for row in rows])
     ax.set_ylim(-0.8, len(rows) - 0.2)
@@ -128,10 +128,10 @@ def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 
             raise InputError(f"user is {user!r}, but a Person is somebody already; leave it out")
         table, who = model.rank(interval=interval), "newcomer"
     elif not hasattr(model, "probability_interval"):
-        raise InputError(f"{type(model).__name__} does not know how sure it is of places; use AltSVM, Convex or Global")
+        raise InputError(f"{type(model).__name__} has no ranges of places; use AltSVM, Convex or Global")
     else:
         table = model.rank(interval=interval) if user is None else model.rank(user, interval=interval)
-        who = "everybody" if user is None else f"user {user}"
+        who = "everybody" if user is None else _called(user)
     items, shown = _first(table), min(int(top), len(table))
     ax = _axes(ax, height=1.0 + 0.24 * shown)
     at, group = np.arange(shown)[::-1], table["group"][:shown]
@@ -144,9 +144,8 @@ def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 
     ax.set_ylim(-0.5, shown - 0.5)
     ax.set_xlim(0.4, float(table["worst"][:shown].max()) + 0.6)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_xlabel(
-        f"place among {len(table):,}, {_percent(table.about['interval'])} interval\nin a band: not told from its first"
-    )
+    about = f"place among {len(table):,}, {_percent(table.about['interval'])} interval"
+    ax.set_xlabel(f"{about}\nitems in a shaded band cannot be distinguished from its first")
     ax.set_title(who)
     return _plain(ax)
 
@@ -197,7 +196,7 @@ def person(person: Person, top: int = 15, interval: float = 0.9, ax: Any = None)
     rows = np.argsort(table["difference"], kind="stable")
     items, middle, low, high = (column[rows] for column in [*table.columns.values()][:4])
     ax, sure = _axes(ax, height=1.0 + 0.28 * len(rows)), _percent(table.about["interval"])
-    for told, colour, label in ((True, OWN, ""), (False, PALE, " that holds 0: not told yet")):
+    for told, colour, label in ((True, OWN, ""), (False, PALE, " that holds 0: not certain yet")):
         at = np.flatnonzero((low * high > 0) == told)
         if len(at):
             ax.hlines(at, low[at], high[at], color=colour, linewidth=2)
@@ -270,7 +269,7 @@ def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None)
         rows = np.zeros((2, len(belief.known.mean)))
         rows[:, : belief.Z.shape[1]] = turn.T @ belief.Z
         centre = turn.T @ (belief.offset - typical.offset) + rows @ belief.known.mean
-        who = f"{len(person.answers)} answers" if isinstance(person, Person) else f"user {person}"
+        who = f"{len(person.answers)} answers" if isinstance(person, Person) else _called(person)
         _ellipse(ax, centre, belief.known.covariances(rows, rows), f"{who}, {_percent(SURE)} sure")
     ax.set_aspect("equal", adjustable="datalim")
     for axis, name, part in ((ax.xaxis, "first", share[0]), (ax.yaxis, "second", share[1])):
@@ -342,7 +341,7 @@ def calibration(model: Any, test: Comparisons, ax: Any = None) -> Any:
     n, said, true, square = (np.bincount(bins, of, BINS) for of in (w, w * q, w * won, w * w))
     some = np.flatnonzero(n > 0)
     ece, loss = np.abs(said - true).sum() / n.sum(), -(w @ np.log(np.maximum(p, 1e-12))) / n.sum()
-    share, z2 = true[some] / n[some], float(ndtri(0.5 + SURE / 2)) ** 2 * square[some] / n[some] ** 2
+    share, z2 = true[some] / n[some], float(scipy.special.ndtri(0.5 + SURE / 2)) ** 2 * square[some] / n[some] ** 2
     middle = (share + z2 / 2) / (1 + z2)  # of the interval of E. Wilson (1927)
     far = np.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
     ax = _axes(ax, height=5.5, width=5.5)
@@ -472,7 +471,7 @@ def learning_curve(
         alone = Comparisons(part.users, part.items, part.source)  # without features, which Global has no use for
         fitted = type(estimator)(**estimator.get_params()).fit(part), Global(seed=seed).fit(alone)
         found[n] = [pairwise_accuracy(model, test) for model in fitted]
-    ax, z = _axes(ax, height=4.0), float(ndtri(0.5 + SURE / 2))
+    ax, z = _axes(ax, height=4.0), float(scipy.special.ndtri(0.5 + SURE / 2))
     lines = (type(estimator).__name__, OWN, "D-"), ("one ranking for everybody", CROWD, "o--")
     for (label, colour, style), values in zip(lines, zip(*found.values(), strict=True), strict=True):
         far = [z * value.standard_error for value in values]
@@ -482,7 +481,7 @@ def learning_curve(
     ax.minorticks_off()
     ax.set_xticks([*found], [*map(str, found)])
     ax.set(xlabel="answers of each person", ylabel="held-out answers predicted rightly")
-    ax.legend(loc="lower right", frameon=False)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
     return _plain(ax)
 
 
@@ -512,12 +511,17 @@ def _first(table: Any) -> Any:
     return next(iter(table.columns.values()))
 
 
+def _called(user: Any) -> str:
+    """Return what a picture calls a user: the id, after the word user if it is a number."""
+    return str(user) if isinstance(user, str) else f"user {user}"
+
+
 def _percent(share: float) -> str:
     return f"{100 * share:g} %"
 
 
 def _ellipse(ax: Any, centre: Any, covariance: Any, label: str) -> None:
-    """Where a normal point is, SURE."""
+    """Draw the ellipse that holds a normal point with probability SURE."""
     from matplotlib.patches import Ellipse
 
     held, E = np.linalg.eigh(covariance)

@@ -162,7 +162,7 @@ def _taken(estimator: Any) -> Iterator[str]:
 
 
 def _clone(estimator: Any) -> Any:
-    """One with the same parameters that is not fitted, on one thread where that can be said."""
+    """Return an unfitted copy with the same parameters, on one thread if there is such a parameter."""
     if not hasattr(estimator, "get_params"):
         return copy.deepcopy(estimator)
     params = estimator.get_params()

@@ -1,4 +1,4 @@
-"""What a command gives: one document, and how it is shown to a person or a program."""
+"""The document that a command returns, shown to a person or written for a program."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def in_json(document: Document, indent: int | None) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """A document with null where a number is none, which JSON cannot say otherwise."""
+    """Return the document with null in place of NaN and infinity, which JSON lacks."""
     if isinstance(value, dict):
         return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, list):

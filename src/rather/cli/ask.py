@@ -1,4 +1,4 @@
-"""rather ask: one question after the other to whoever is there, and their list as it takes shape."""
+"""rather ask: ask a person one question after another, and show their list as it changes."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def ask(options: argparse.Namespace) -> Answer:
 
 
 def _talk(conversation: Conversation, voice: ToPerson | ToProgram) -> str:
-    """Ask until it is over; why it is."""
+    """Ask until the conversation ends; return the reason for the end."""
     most, news = conversation.options.questions, None
     while most is None or len(conversation.answers) < most:
         try:
@@ -209,7 +209,7 @@ class ToProgram:
 
 
 def _show_list(document: Document, console: Console, before: dict[Any, int]) -> None:
-    """The list, the places between which each item is, and where it was, if that was elsewhere."""
+    """Show the list with ranges of places, and each item's earlier place if it has changed."""
     sure, rows = f"place of {document['of']:,}, {percent(document['interval'])} sure", []
     for row in document["ranking"]:
         then = before.get(row["item"], row["rank"])

@@ -1,4 +1,4 @@
-"""Who and what a question is about: a user, everyone, or a newcomer's answers; all items, or some."""
+"""The users and items that a command is about: a user, all users or a new person; all items or some."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def check_takes_newcomers(model: Any) -> None:
 
 
 def known_of(options: argparse.Namespace) -> dict[str, str | None] | None:
-    """What is known of a newcomer, as text, which is read as what the model's features are; None for nothing."""
+    """Return the features of a new person as text, which is read as the model's features are; None without any."""
     known: dict[str, str | None] = {}
     for text in options.feature:
         name, equals, value = text.partition("=")

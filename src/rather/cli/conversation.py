@@ -1,4 +1,4 @@
-"""What a person who is asked has said: all that is known follows from the steps so far, so to undo is to drop the last.
+"""The questions and answers of one person in ``rather ask``, as steps; the state follows from them, and undo drops one.
 
 A reply is one of left, right, tie, undo, quit, and unseen with left, right or both.
 """
@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
 
 class News(NamedTuple):
-    """What came of a reply: a sentence about it, whether it was refused, whether the list may be another."""
+    """The result of a reply: a sentence, whether it was refused, and whether the list may have changed."""
 
     sentence: str = ""
     refused: bool = False
@@ -76,7 +76,7 @@ class Conversation:
         return next_question(self.model, self._person(), self.candidates, self.unseen, **how)
 
     def standing(self) -> tuple[Document, list[Any]]:
-        """What is known by now, for the document; and all items in order."""
+        """Return the present results for the document, and all items in order."""
         person, n = self._person(), len(self.model.items_)
         ranked = person.rank(interval=self.options.interval, top=min(self.options.top, n))
         left = pairs_left(self.model, person, self.candidates, self.unseen)
@@ -90,7 +90,7 @@ class Conversation:
         return told | ({"title": self.called(row.item)} if self.names else {})
 
     def take(self, question: Question, reply: str) -> News:
-        """What a reply to a question brings about."""
+        """Apply a reply to a question."""
         left, right = question.left, question.right
         answers = {"left": (left, right), "right": (right, left), "tie": (left, right, "tie")}
         unseen = {"left": (left,), "right": (right,), "both": (left, right)}

@@ -1,4 +1,4 @@
-"""rather demo: the film club, whose world is made only when it is asked for."""
+"""rather demo: learn the film club's tastes and check them against the truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this installation sound? Versions, processor, optional packages, and a fit that must not depend on threads."""
+"""rather doctor: check versions, processor, optional packages, and a fit that must not depend on threads."""
 
 from __future__ import annotations
 

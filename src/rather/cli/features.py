@@ -1,4 +1,4 @@
-"""What is known of items and people: tables of features as the library takes them, and what a model made of them."""
+"""Tables of features for items and people on the command line, and the coefficients that a model learned."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def values(column: Ids) -> Ids:
 
 
 def titles(model: Any, options: argparse.Namespace) -> dict[Any, str]:
-    """What items are called, by the table of --titles; of several by one name, with their ids."""
+    """Return the names of items from the table of --titles; items of equal name get their ids."""
     frame, file = read_table(options.titles, options), shown(options.titles)
     present = names_in(frame)
     key = _id_column("item", present, None, file)
@@ -133,7 +133,7 @@ def blocks(model: Any, role: str) -> list[Document]:
 
 
 def sentence(block: Document) -> str:
-    """What became of a block."""
+    """Return a sentence about the use of a block."""
     gain = f"{-block['gain']:+.4f} +- {block['error']:.4f}"
     if block["used"]:
         many = "1 column" if block["columns"] == 1 else f"{block['columns']:,} columns"

@@ -1,4 +1,4 @@
-"""The demonstration: a film club's tastes are learned from the members' votes and checked against the truth."""
+"""The demonstration: learn a film club's tastes from its votes and check them against the truth."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run(members: int, seed: int) -> dict[str, Any]:
 
 
 def _dissenter(world: World, model: AltSVM) -> dict[str, Any]:
-    """The member whose true list the club's one list gets most wrong."""
+    """Return the member whose true list differs most from the shared list."""
     club = model.item_bias_
     hits = [hit_rate(truth, club) for truth in world.scores]
     i = int(np.argmin(hits))
@@ -115,7 +115,7 @@ def hit_rate(truth: Scores, scores: Scores) -> float:
 
 
 def taste_in_words(taste: Scores) -> str:
-    """Which ends of the axes a taste vector clearly leans to, the strongest leaning first.
+    """Return the ends of the axes to which a taste vector clearly leans, the strongest first.
 
     Examples
     --------

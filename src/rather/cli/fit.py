@@ -1,4 +1,4 @@
-"""rather fit: a model learned from a file, and saved."""
+"""rather fit: learn a model from a file and save it."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _chosen(model: Any) -> list[str]:
 
 
 def _effects(model: Any, seconds: dict[str, float]) -> list[Document]:
-    """What swayed people beside their taste, with standard errors."""
+    """Return the estimated effects with their standard errors."""
     if not (model.fitted.context_effects or (hasattr(model, "_knows_ties") and model._knows_ties())):
         return []
     with timed(seconds, "effects"):
@@ -134,13 +134,13 @@ def _effects(model: Any, seconds: dict[str, float]) -> list[Document]:
 
 
 def _held_out(model: Any) -> dict[str, float] | None:
-    """How well what was put aside was foretold, where something was."""
+    """Return accuracy and log loss on held-out answers; None if none were held out."""
     found = model.fitted.slope.found
     return None if found is None else {"accuracy": found.accuracy, "log_loss": found.log_loss}
 
 
 def _unconnected(sizes: list[int]) -> str:
-    """Return what is to be known of parts of these sizes that no comparison connects; nothing of a single one."""
+    """Return a sentence about parts of these sizes that no comparison connects; nothing for a single part."""
     if len(sizes) < 2:
         return ""
     return (
@@ -150,8 +150,8 @@ def _unconnected(sizes: list[int]) -> str:
 
 
 def _foretold(accuracy: float, log_loss: float) -> str:
-    luck = "" if log_loss < LUCK - 0.001 else ": no better than a coin, and so are its lists"
-    return f"accuracy {accuracy:.3f}, log loss {log_loss:.3f} (a coin: 0.500, {LUCK:.3f}){luck}"
+    luck = "" if log_loss < LUCK - 0.001 else ": no better than guessing, and neither are its lists"
+    return f"accuracy {accuracy:.3f}, log loss {log_loss:.3f} (guessing: 0.500, {LUCK:.3f}){luck}"
 
 
 def _swayed(effects: list[Document]) -> str:

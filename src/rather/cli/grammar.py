@@ -114,7 +114,7 @@ def _add_quiet(parser: Any) -> None:
 
 
 def _add_pairs(parser: Any) -> None:
-    """The options that say how ratings and clicks become comparisons."""
+    """Add the options for turning ratings and clicks into comparisons."""
     parser.add_argument(
         "--keep", choices=("all", "largest-gap"), help="which pairs of ratings to compare (default: all)"
     )

@@ -1,4 +1,4 @@
-"""Ids that were typed or read from text, as the kind of id that a model has: text, or whole numbers."""
+"""Ids that were typed or read from text, converted to the model's kind: text or whole numbers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def strange(model: Any, what: str, value: Any, advice: str) -> InputError:
     such = ""
     if is_text(ids) == bool(INTEGER.fullmatch(str(value))):
         such = f" (its {what}s are {'text' if is_text(ids) else 'whole numbers'} such as {quoted(ids[0])})"
-    return InputError(f"{what} {quoted(value)} was not in the training data{such}; {advice}")
+    return InputError(f"{what} {quoted(value)} is not in the model{such}; {advice}")
 
 
 def known_user(model: Any, text: str, advice: str) -> Any:

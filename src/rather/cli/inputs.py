@@ -1,4 +1,4 @@
-"""What a file holds: its format, told or guessed from its columns, and the comparisons it makes."""
+"""Input files: the format, given or guessed from the columns, and the comparisons in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STANDARD_INPUT = "-"
 
 
 class Format(NamedTuple):
-    """What a file may hold: its constructor, the columns it must and may have, and what else can be said about it."""
+    """A format of files: its constructor, required and optional columns, and settings."""
 
     constructor: str
     columns: tuple[str, ...]
@@ -224,7 +224,7 @@ def guess(file: str, present: list[str], given: Mapping[str, str | None], no_use
 
 
 def as_read(document: Document) -> str:
-    """How a file was read, for people."""
+    """Return a sentence about how a file was read."""
     guessed = ", guessed" if document["guessed"] else ""
     columns = (name if name == role else f"{name} as {role}" for role, name in document["columns"].items())
     return f"{shown(document['file']).strip(chr(39))} (read as {document['format']}{guessed}: {', '.join(columns)})"

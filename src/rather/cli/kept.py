@@ -1,4 +1,4 @@
-"""Votes that 'rather serve' keeps, as a source for 'rather fit'."""
+"""The votes that ``rather serve`` keeps, as a source for ``rather fit``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model says of a user, of all, or of a newcomer: rank, recommend, probability, differences, effects, tastes."""
+"""The commands rank, recommend, probability, differences, effects and tastes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _users(model: Any, options: argparse.Namespace) -> list[Any]:
 
 
 def _count(model: Any, among: Any) -> int:
-    """How many items there are to choose from."""
+    """Return the number of items to choose from."""
     return len(model.items_ if among is None else set(as_ids(among, "the items").tolist()))
 
 
@@ -78,7 +78,7 @@ def rank(options: argparse.Namespace) -> Answer:
 
 
 def _how_sure(model: Any, n: int, options: argparse.Namespace) -> Document:
-    """What rank takes besides, where it is to say how sure it is of the places of n items."""
+    """Return the arguments of ``rank`` for ranges of places of n items."""
     if options.interval is None:
         if options.top_of is not None:
             raise InputError("--top-of goes with --interval, such as --interval 0.9; give both")
@@ -91,9 +91,9 @@ def _how_sure(model: Any, n: int, options: argparse.Namespace) -> Document:
 
 
 def _check_knows_places(model: Any) -> None:
-    """Refuse a model of a kind that does not know how sure it is."""
+    """Refuse a model whose kind has no ranges of places."""
     if not hasattr(model, "difference"):
-        raise InputError(f"{type(model).__name__} does not know how sure it is of places; fit AltSVM")
+        raise InputError(f"{type(model).__name__} has no ranges of places; fit AltSVM")
 
 
 def _show_rank(document: Document, console: Console) -> None:
@@ -190,7 +190,7 @@ def probability(options: argparse.Namespace) -> Answer:
 
 
 def _check_sure(model: Any, path: str) -> None:
-    """Refuse a model that does not know how sure to be."""
+    """Refuse a model that has no probabilities and cannot learn them."""
     if model.slope_ is None and model.fitted.training is None:
         raise InputError(
             f"{path!r} was saved without probabilities and without comparisons to learn them from; fit it again, with "
@@ -199,7 +199,7 @@ def _check_sure(model: Any, path: str) -> None:
 
 
 def _carried(options: argparse.Namespace) -> Document:
-    """What surrounds the question."""
+    """Return the context of the question: side and covariates."""
     numbers = {}
     for text in options.covariate:
         name, _, value = text.partition("=")

@@ -1,4 +1,4 @@
-"""The command line: how a command's one document reaches a person or, with --json, a program; and what mistakes get."""
+"""The entry point of the command line: it runs a command, prints its document and reports mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written where: nothing is overwritten that is not ours, unless --force says so; models, and their times."""
+"""Output files: models with the times of their fits, and the check that no other file is overwritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The library's errors for someone at a shell: options instead of parameters, files instead of calls."""
+"""The library's errors in the words of the command line: options for parameters, files for calls."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ REMEDIES = {
     "clicks or another model": "give a file of clicks, or give --model AltSVM, BPR or SGD, which take any comparisons",
     "ratings or another model": "give a file of ratings, or give --model AltSVM",
     "ratings, rankings or another model": "give a file of ratings or rankings, or give --model AltSVM",
+    "add item": "check the id, or add it with 'rather update'",
+    "fit item": "check the id, or fit again with comparisons that involve it",
+    "add person": "describe someone new by --answers FILE or --prefers WINNER LOSER",
+    "add person by clicks": "describe someone new by --answers FILE",
+    "fit user": "fit again with some of their answers",
+    "model of users": "use 'rather fit' with a column of users",
+    "judge known users": "give --unknown everyone or skip",
+    "exclude known items": "leave it out",
     "other frame": "write a .csv file instead",
     "give old": "give them with --old, or fit it without --slim",
     "leave old out": "leave --old out",

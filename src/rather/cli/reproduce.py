@@ -1,4 +1,4 @@
-"""The paper's tables and figures as commands: the scripts of a source checkout, what they need, and running one."""
+"""rather paper: the scripts of a source checkout that reproduce the paper's tables and figures."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _show_scripts(document: Document, console: Console) -> None:
 
 
 def _show_nothing(document: Document, console: Console) -> None:
-    """The script has printed what there is to see."""
+    """Show nothing, because the script has printed its results."""
 
 
 def folder() -> Path:

@@ -1,4 +1,4 @@
-"""Which column of a table plays which role: as told, by its exact name, or by a common spelling of it."""
+"""The role of each column of a table: as named, by its exact name, or by a common spelling."""
 
 from __future__ import annotations
 

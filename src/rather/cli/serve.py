@@ -1,4 +1,4 @@
-"""rather serve: a page that asks people, from a model, from a list of items, or of the demonstration's film club."""
+"""rather serve: run a voting page from a model, a list of items, or the film club."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..data.whole_files import existing
 from ..errors import InputError, number
 from ..estimators import load
 from .answer import Document, facts, in_json, in_words, write
-from .inputs import add_csv, read_table
+from .inputs import about, add_csv, read_table
 from .kept import NEEDS
 from .outputs import add_output
 
@@ -44,8 +44,9 @@ def add_serving(parser: Any) -> None:
     )
     keep.add_argument(
         "--refit", nargs="?", type=float, const=True, metavar="MINUTES",
-        help="fit again in the background, at most once in so many minutes; with MODEL only if given, and not for "
-        f"--slim models (default: {OF_MODEL:g} with MODEL, {OF_ITEMS:g} with ITEMS)",
+        help="refit in the background, at most every MINUTES "
+        f"(default with ITEMS: {OF_ITEMS:g}; with MODEL: no refits, or {OF_MODEL:g} if --refit has no number); "
+        "--slim models cannot be refitted",
     )  # fmt: skip
     reach = parser.add_argument_group("Address")
     reach.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="listen here (default: 127.0.0.1)")
@@ -107,7 +108,7 @@ def _settings(options: argparse.Namespace, serving: Any) -> Any:
     if what is not None and path.suffix.lower() in TABLES:
         if options.items is not None:
             raise InputError(f"{what!r} is a table of items already; leave --items out")
-        listed = _listed(path, options)
+        listed = _listed("what", options)
         return serving.Settings(state, title, listed, refit_every=_seconds(options.refit, OF_ITEMS), **common)
     if what is None:
         serving.make_folder(state)
@@ -116,7 +117,7 @@ def _settings(options: argparse.Namespace, serving: Any) -> Any:
     from ..server.listed import only_ids
 
     model = load(path)
-    listed = only_ids(model.items_.tolist()) if options.items is None else _listed(Path(options.items), options)
+    listed = only_ids(model.items_.tolist()) if options.items is None else _listed("items", options)
     if refits_model:
         refits.check_base(model, str(path), listed)
     base = refits.opened(path, listed)
@@ -128,14 +129,17 @@ def _settings(options: argparse.Namespace, serving: Any) -> Any:
 
 
 def _seconds(minutes: Any, usual: float) -> float:
-    """How long to wait between fits: by a number of minutes, or as usual where no number was given."""
+    """Return the seconds between fits: from a number of minutes, or the default."""
     return 60 * (usual if minutes is None or minutes is True else float(minutes))
 
 
-def _listed(path: Path, options: argparse.Namespace) -> Any:
+def _listed(option: str, options: argparse.Namespace) -> Any:
+    """Read the table of items that an option names."""
     from ..server import listed
 
-    return listed.read(read_table(str(path), options), repr(str(path)), path.parent)
+    path = Path(getattr(options, option))
+    with about(option):
+        return listed.read(read_table(str(path), options), repr(str(path)), path.parent)
 
 
 def _film_club(state: Path) -> Path:
@@ -161,8 +165,8 @@ def _show(document: Document, console: Console) -> None:
         "votes": f"{document['votes']} ({document['answers']:,} by {document['people']:,} people)",
         "admin token": document["admin_token"],
     })  # fmt: skip
-    console.print("\nOpen the page in a browser; Ctrl-C ends this. What people said stays.")
+    console.print("\nOpen the page in a browser; Ctrl-C ends this. All answers are kept.")
 
 
 def _show_end(document: Document, console: Console) -> None:
-    console.print(f"\nEnded. All that was said is in {document['state']}.")
+    console.print(f"\nEnded. All answers are in {document['state']}.")

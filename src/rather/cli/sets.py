@@ -1,4 +1,4 @@
-"""rather simulate and data: votes whose truth is known, and the known data sets."""
+"""rather simulate and rather data: simulated votes, and known data sets."""
 
 from __future__ import annotations
 

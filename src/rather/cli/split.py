@@ -1,4 +1,4 @@
-"""rather split: a file cut in two, for training and for testing."""
+"""rather split: split a file into training and test data."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _by_time(source: Source, options: argparse.Namespace) -> Split:
-    """What was said later is for testing."""
+    """Split by time: later rows are for testing."""
     by, share = options.by or "everyone", SHARE_BY_TIME if options.test_share is None else options.test_share
     user = source.columns["user"]
     if user is None and by == "user":
@@ -81,7 +81,7 @@ def _time(source: Source, options: argparse.Namespace) -> str:
 
 
 def _at_random(source: Source, options: argparse.Namespace) -> Split:
-    """Some of every user's rows, menus or items are for testing."""
+    """Split at random: some of every user's rows, menus or items are for testing."""
     if options.test_share is None:
         if source.about["format"] != "ratings":
             raise InputError(f"--per-user is for ratings, and these are {source.about['format']}; give --test-share")
@@ -101,7 +101,7 @@ def _at_random(source: Source, options: argparse.Namespace) -> Split:
 
 
 def _units(source: Source) -> tuple[Any, Any]:
-    """Whose each row is, and which of their menus, items or, where there are neither, votes it is about."""
+    """Return each row's user, and its unit: the menu, the item or, without these, the vote."""
     n = frames.length(source.frame)
     what = "menu" if "menu" in source.columns else "item"
     named = {role: name for role, name in source.columns.items() if role in ("user", what) and name is not None}

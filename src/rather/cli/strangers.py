@@ -1,4 +1,4 @@
-"""Users that a model does not know: refused, given everybody's ranking, or skipped and counted."""
+"""Users that a model does not know: refuse them, give them the shared ranking, or skip and count them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .ids import known_users, strange
 
 
 class Strangers(NamedTuple):
-    """How many of the users asked about a model does not know, and what is done about them."""
+    """The number of unknown users that a command got, and their treatment."""
 
     unknown: int
     of: int

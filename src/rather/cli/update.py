@@ -1,4 +1,4 @@
-"""rather update: newer data, or new items by their features, taken into a saved model."""
+"""rather update: add newer data, or new items by their features, to a saved model."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _updated(model: Any, out: str, options: argparse.Namespace) -> Answer:
     if type(model).update is Estimator.update:  # which says that it cannot
         features = {}
     else:
-        told = model.fitted.told.found is not None
+        told = model.fitted.effect_estimates.found is not None
     before = len(model.users_), len(model.items_)
     if verbose:
         print(f"{as_read(source.about)}\n{new}", file=sys.stderr)
@@ -159,7 +159,7 @@ def _show(document: Document, console: Console) -> None:
 
 
 def _check_alone(options: argparse.Namespace) -> None:
-    """Without a FILE of newer data only items can be taken in."""
+    """Refuse options that need a FILE of newer data; only items can be added without one."""
     for name in ("user_features", "old", *SETTINGS):
         if getattr(options, name) is not None:
             raise InputError(
@@ -172,7 +172,7 @@ def _check_alone(options: argparse.Namespace) -> None:
 def _added(model: Any, out: str, options: argparse.Namespace) -> Answer:
     check_learns(model)
     features = read_features(options, model.fitted.names)["item_features"]
-    before, told, seconds = len(model.items_), model.fitted.told.found is not None, dict[str, float]()
+    before, told, seconds = len(model.items_), model.fitted.effect_estimates.found is not None, dict[str, float]()
     with timed(seconds, "update"):
         model.add_items(features)
     file = _saved(model, told, out, options.slim, seconds)

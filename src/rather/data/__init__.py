@@ -1,1 +1,1 @@
-"""What people said: frames and files in, ids and codes, comparisons and their sources; and data to try things on."""
+"""Comparisons and their sources: reading tables and files, ids and codes, splits and simulated data."""

@@ -1,4 +1,4 @@
-"""Clicks (or plays, purchases): a user prefers what they clicked to what they did not, of which items are drawn."""
+"""Clicks, plays or purchases: a user prefers clicked items to unseen ones, which are drawn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_SAMPLE = (
 
 @dataclass(frozen=True)
 class ClickRule:
-    """How comparisons are drawn from clicks: ``per_user`` pairs, or every click against ``unseen`` other items."""
+    """The rule for drawing comparisons from clicks: ``per_user`` pairs, or every click against ``unseen`` items."""
 
     per_user: int | None
     unseen: int | None
@@ -48,7 +48,7 @@ def clicked(n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, seen: C
 
 
 class Clicked(Source):
-    """What the two ways to draw from clicks share: the clicks, and the rule."""
+    """The base class of both ways to draw from clicks: the clicks and the rule."""
 
     name, unit, exposes = "clicks", "click", False
     clicks: Clicks
@@ -178,7 +178,7 @@ class DrawnPairs(Clicked, Votes):
 def drawn(
     n_users: int, n_items: int, clicks: Clicks, rule: ClickRule, popularity: Any, seen: Clicks | None = None
 ) -> Ratings | Pairs:
-    """What the rule draws for some of all users, where so many of all have met each item."""
+    """Draw by the rule for some users, given how many of all users have met each item."""
     seen = clicks if seen is None else seen
     if rule.per_user is not None:
         return _drawn_pairs(n_users, n_items, clicks, seen, rule, popularity)
@@ -201,14 +201,14 @@ def _drawn_pairs(
 
 
 def _met(n_items: int, clicks: Clicks, seen: Clicks, popularity: Any = None) -> Codes:
-    """The items that anybody met, which are drawn from: what nobody met, nobody passed over."""
+    """Return the items that anybody met, from which unseen items are drawn."""
     found = np.zeros(n_items, bool) if popularity is None else np.asarray(popularity) > 0
     found[clicks.item] = found[seen.item] = True
     return np.flatnonzero(found).astype(np.int32)
 
 
 def _places(met: Codes, n_items: int) -> Codes:
-    """Where items are among those met."""
+    """Return the positions of items among those met."""
     out = np.zeros(n_items, np.int32)
     out[met] = np.arange(len(met), dtype=np.int32)
     return out

@@ -1,4 +1,4 @@
-"""The one data type: who would rather have what than what, with external ids."""
+"""Comparisons: users, items and a source, with external ids."""
 
 from __future__ import annotations
 
@@ -858,7 +858,7 @@ class Comparisons(WithFeatures):
 
 
 def as_comparisons(X: Any, y: Any, weight: Any = None) -> Comparisons:
-    """What an estimator's fit is given: comparisons, or integer triples X = (i, j, k) with y = +-1 and weights."""
+    """Return the arguments of a fit as comparisons; they may be integer triples X = (i, j, k) with y = +-1."""
     if isinstance(X, Comparisons):
         if y is not None:
             raise InputError("y goes with integer triples X; comparisons already say who won")

@@ -1,7 +1,7 @@
-"""CSV text to columns: by pyarrow where it is installed and the text is long, else by the standard library.
+"""Read CSV text as columns: by pyarrow if it is installed and the text is long, else by the standard library.
 
-Both readers give the same columns for the same text, or the same sentence about what is wrong with it: where pyarrow
-meets anything unusual, the standard library reads the text again and has the last word.
+Both readers return the same columns for the same text, or the same error. If pyarrow meets anything unusual, the
+standard library reads the text again, and its result counts.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def check_delimiter(delimiter: str) -> None:
 
 
 def _as_utf8(raw: bytes, name: str, encoding: str) -> bytes:
-    """The text in UTF-8 without a byte order mark; whether it is UTF-8 is for the readers to find out."""
+    """Return the text in UTF-8 without a byte order mark; the readers check the encoding."""
     check_encoding(encoding)
     if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
         try:
@@ -175,7 +175,7 @@ def read_by_pyarrow(raw: bytes, name: str, delimiter: str, block: int = BLOCK) -
 
 
 def _typed_by_pyarrow(fields: Any) -> npt.NDArray[Any]:
-    """What ``_typed`` makes of the same fields; each different one is made a Python object once."""
+    """Return the same as ``_typed``, converting each distinct field once."""
     import pyarrow
     import pyarrow.compute as pc
 

@@ -1,8 +1,7 @@
-"""What is known of the items or the people of comparisons: a row of features for every code."""
+"""Features of the items or the users of comparisons: a row for every code."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..native import FloatArray, core, factor, threads
+from ..warned import warn
 from .features import Encoder, Features
 from .ids import Codes, Ids, Vocabulary, quoted
 from .rows import Mask
@@ -101,9 +101,10 @@ def described(features: Features, ids: Ids, role: str, compared: Mask) -> Descri
             f"the table of their features, whose ids are such as {quoted(features.ids[0])}; the ids must be the same"
         )
     if len(without):
-        warnings.warn(
+        warn(
             f"{len(without):,} of {int(compared.sum()):,} {role}s, such as {quoted(without[0])}, have no row in "
-            "the table of their features; they are taken to be like the average",
+            "the table of their features; they count as average",
+            "no-features-row",
             stacklevel=4,
         )
     return Described(rows, known, features.encoder)

@@ -1,7 +1,7 @@
-"""Choices between things that occur once, of which only embeddings are known.
+"""Choices between things that occur once and have only embeddings.
 
-Nothing is known of a choice but the difference of its two embeddings. So that is what stands for an item in it, and
-what it is preferred to is an item of which nothing is known: its embedding is 0.
+A choice enters a fit as the difference of its two embeddings. This difference is the features of an item, which is
+preferred to an item with the embedding 0.
 """
 
 from __future__ import annotations

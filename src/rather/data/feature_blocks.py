@@ -1,4 +1,4 @@
-"""What a reader reads as columns of numbers: standardised and, where they are too many, their leading directions."""
+"""Blocks of numeric columns that features become: standardised, and reduced to principal directions if wide."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _moments(raw: Any) -> tuple[Doubles, Doubles, float]:
 
 
 class Block:
-    """What a reader reads, less ``mean``, over ``scale``; and perhaps only some directions of that."""
+    """The columns of a reader, less ``mean``, divided by ``scale``, and projected if they are too many."""
 
     def __init__(self, reader: Reader, mean: Doubles, scale: Doubles, projection: FloatArray | None = None) -> None:
         self.reader, self.mean, self.scale, self.projection = reader, mean, scale, projection
@@ -163,7 +163,7 @@ def _leading(square: Doubles, k: int) -> tuple[Doubles, Doubles, float]:
 
 
 def widths(blocks: list[Block], n: int, role: str) -> list[int]:
-    """How many columns each block may have, so that all have room: the widest give way first."""
+    """Return how many columns each block may have in the space for all; the widest shrink first."""
     # numbers that have room keep their names, however few the rows
     most = [len(b.mean) if b.reader.kind == "numbers" else min(len(b.mean), n) for b in blocks]
     room = min(WIDEST, max(NARROWEST, ENTRIES // n))

@@ -1,4 +1,4 @@
-"""Kinds of columns that features come in: numbers, words and rows of numbers, told apart by their values, and read."""
+"""Kinds of feature columns: numbers, words and rows of numbers, recognised by their values."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _is_none(kind: type) -> bool:
 
 
 def sort_of(kind: type) -> str:
-    """What values of a Python type are, in a word."""
+    """Return a word for the values of a Python type."""
     times = datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64
     if issubclass(kind, times) or kind.__name__ in ("Period", "NaTType"):
         return "dates or times"
@@ -94,13 +94,13 @@ def sort_of(kind: type) -> str:
 
 
 def refused(name: str, sort: str, row: int = 0) -> InputError:
-    """What a column gets whose values are of no use."""
+    """Return the error for a column whose values cannot be used."""
     advice = INSTEAD.get(sort, ACCEPTED)
     return InputError(f"the column {name!r} holds {sort} (row {row}); {advice}, or leave it out")
 
 
 def sort_in(column: Column) -> str | None:
-    """What the values of a column are: 'numbers', 'text', or lists of either; None where all are missing."""
+    """Return the sort of a column: 'numbers', 'text', or lists of either; None if all values are missing."""
     if isinstance(column.values, np.ndarray):
         if column.values.ndim == 2:
             return "lists of numbers" if column.values.size else None
@@ -133,7 +133,7 @@ def _types_in(column: Column, row: int, value: Any) -> set[type]:
 
 
 def _only(column: Column, types: Mapping[type, int], of: str = "") -> str | None:
-    """The one sort that types are of, each with the first row that has it."""
+    """Return the one sort of some types, which come with the first row of each."""
     first: dict[str, int] = {}
     for kind, row in sorted(types.items(), key=lambda found: found[1]):
         if not _is_none(kind):
@@ -214,7 +214,7 @@ def _finite(column: Column, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class Words(NamedTuple):
-    """What rows name: the place of each row's set among the different sets, -1 where it is missing."""
+    """The words of rows: the index of each row's set among the distinct sets, -1 if missing."""
 
     places: npt.NDArray[np.int64]
     sets: list[tuple[str, ...]]
@@ -267,7 +267,7 @@ def _text(value: Any) -> str:
 
 
 class Reader(NamedTuple):
-    """How some columns of a table become columns of numbers; ``about`` says it in JSON."""
+    """A reader that turns columns of a table into columns of numbers; ``about`` describes it in JSON."""
 
     kind: str
     name: str
@@ -278,7 +278,7 @@ class Reader(NamedTuple):
 
 
 def readers_of(columns: Mapping[str, Column], said: list[str]) -> list[Reader]:
-    """What reads a table: one reader of all numbers, then one of each other column; not of those that say nothing."""
+    """Return the readers of a table: one for all numbers, then one for each other column that is of use."""
     parts: list[list[Any]] = []
     others: list[Reader] = []
     for name, column in columns.items():
@@ -362,7 +362,7 @@ def _read_numbers(parts: list[tuple[str, bool]], columns: Mapping[str, Column]) 
 
 
 def _words_learned(column: Column, said: list[str]) -> dict[str, Any] | None:
-    """The values that are frequent enough, and what becomes of the others; None if none is."""
+    """Return the frequent values and how to encode the others; None if no value is frequent."""
     words = words_of(column)
     n, gone = len(words.places), int((words.places < 0).sum())
     least = RARE_OF_FEW if n < FEW else RARE

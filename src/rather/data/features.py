@@ -1,13 +1,12 @@
-"""What is known of items and people beside their comparisons: columns of any kind as columns of numbers.
+"""Tables of features of items or users, read as blocks of numeric columns.
 
-Numbers are standardised, each by itself, and are one block. Every other column is a block of its own: words are one
-column of 0 and 1 each, rows of numbers are as they are; both less their means, and over one number so that the rows of
-the block have a mean square norm of 1. Blocks that are too wide become their leading principal directions.
+Numbers are standardised one by one and form one block. Every other column is a block of its own. Words become one
+column of 0 and 1 each; rows of numbers stay as they are. Both are centred and divided by one number, so that the rows
+of the block have a mean square norm of 1. Blocks that are too wide are replaced by their leading principal directions.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from .. import memory
 from ..errors import InputError, one_of
 from ..native import FloatArray
+from ..warned import warn
 from . import frames
 from .feature_blocks import WIDEST, Block, widths
 from .feature_columns import Column, Doubles, as_, check, readers_of, refused, sort_of, words_of
@@ -127,7 +127,7 @@ def _quoted_all(names: Collection[Any], most: int = 20) -> str:
 
 
 class Encoder:
-    """How frames of one kind become columns of numbers: learned from one frame, then applied to others.
+    """An encoder that turns frames into columns of numbers: learned from one frame, applied to others.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class Encoder:
 
     @property
     def blocks(self) -> list[FeatureBlock]:
-        """Which columns belong together."""
+        """Return which columns belong together."""
         ends = np.cumsum([0] + [len(block.labels) for block in self._blocks]).tolist()
         return [FeatureBlock(b.reader.name, *ends[k : k + 2]) for k, b in enumerate(self._blocks)]
 
@@ -203,7 +203,7 @@ class Encoder:
         return same and self.about()["blocks"] == other.about()["blocks"]
 
     def units(self) -> Doubles:
-        """What a column changes by where a row gains a value of a category; NaN for columns that are no categories."""
+        """Return the change of each column if a row gains a category; NaN for other columns."""
         every = [
             np.full(len(b.labels), 1 / b.scale[0] if b.reader.kind == "words" and b.projection is None else np.nan)
             for b in self._blocks
@@ -252,12 +252,13 @@ class Encoder:
         return out
 
     def _say_unknown(self, column: Column, about: Mapping[str, Any]) -> None:
-        """Warn of a value that no other has."""
+        """Warn about a value that the fit did not have."""
         known = about["values"]
         for word in (word for words in words_of(column, about["split"]).sets for word in words if word not in known):
-            warnings.warn(
-                f"{word!r} is none of the values of {column.name!r} that are known ({_quoted_all(known)}); it is taken "
-                "to be average",
+            warn(
+                f"{word!r} is none of the values of {column.name!r} that are known ({_quoted_all(known)}); it counts "
+                "as average",
+                "unknown-category",
                 stacklevel=4,
             )
 

@@ -1,4 +1,4 @@
-"""Columns out of whatever kind of frame the user has: pandas, polars, pyarrow, a dict or a table of this package."""
+"""Columns of any kind of frame: pandas, polars, pyarrow, a dict or a table of this package."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def opened(frame: Any) -> Any:
 
 
 def kind_of(frame: Any) -> str:
-    """Which kind of frame this is: 'dict', 'pandas', 'polars' or 'pyarrow'. A :class:`Table` is a dict of columns."""
+    """Return the kind of a frame: 'dict', 'pandas', 'polars' or 'pyarrow'. A :class:`Table` is a dict of columns."""
     if isinstance(frame, (Mapping, Table)):
         return "dict"
     root = type(frame).__module__.partition(".")[0]
@@ -166,7 +166,7 @@ def times(values: Any, what: str) -> Array:
 
 
 def _time(value: Any, row: int, what: str) -> tuple[bool, Any]:
-    """Whether it is a moment, and it as an exact number: a moment's are the nanoseconds since 1970, at UTC if no other.
+    """Return whether a value is a time, and an exact number: for a time, the nanoseconds since 1970, in UTC by default.
 
     Text may be either; it has at most nine digits of a second.
     """

@@ -208,11 +208,11 @@ class Vocabulary:
             self._index = {v: k for k, v in enumerate(self.ids.tolist())}
         return self._index
 
-    def known(self, values: Any, advice: str) -> Codes:
-        """Codes of ids that must all be known; an error names the first that is not and gives the advice."""
+    def known(self, values: Any, remedy: str) -> Codes:
+        """Return the codes of ids that must all be known; an error names the first that is not, and a remedy."""
         ids = as_ids(values, f"the list of {self.what}s")
         codes = self.codes(ids)
         unknown = np.flatnonzero(codes < 0)
         if len(unknown):
-            raise InputError(f"{self.what} {quoted(ids[unknown[0]])} was not in the training data; {advice}")
+            raise InputError(f"{self.what} {quoted(ids[unknown[0]])} is not in the model", remedy=remedy)
         return codes

@@ -1,4 +1,4 @@
-"""How many answers to ask for: comparisons per user, planned from a formula that simulations calibrated."""
+"""The number of answers to ask of each user, by a formula that was calibrated on simulations."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def answers_needed(n_users: int, n_items: int, rank: int, share: float = 0.9, no
     logarithms, sufficient. The formula has this order and fits 80 simulated worlds of 30 to 2,000 users, 30 to 500
     items, ranks 1 to 8 and noise 0.25 to 2. In eight of ten worlds, 0.82 to 1.25 times the plan was needed. The default
     :class:`AltSVM` chooses its regularisation and needs fewer. It reached the share in 97 % of 60 other worlds. The
-    page docs/theory.md has details.
+    page "The theory, seen in simulations" of the site has details.
 
     References
     ----------

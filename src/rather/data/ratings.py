@@ -1,4 +1,4 @@
-"""Ratings (and rankings): a user prefers what they rated higher. The pairs are implied, not written down."""
+"""Ratings and rankings: a user prefers items with higher ratings. The implied pairs are not written down."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def _pairs_at(r: Ratings, winner: Any, loser: Any) -> Pairs:
 
 
 def _drawn(n: int, most: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Pairs of n rows, some more than are wanted, for those on one level will go; none twice."""
+    """Draw distinct pairs of n rows, a few too many, because pairs on one level are dropped later."""
     a, b = rng.integers(0, n, (2, 8 * most))
     pair = np.unique(np.minimum(a, b) * n + np.maximum(a, b))
     pair = pair[pair // n != pair % n]

@@ -1,4 +1,4 @@
-"""Frames of any kind but votes to (user ids, item ids, source): what the constructors of ``Comparisons`` read."""
+"""Readers of frames other than votes: they return user ids, item ids and a source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of codes in user order, which sources are made of, and what is done to their rows."""
+"""Tables of codes in user order, from which sources are made, and operations on their rows."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def whole_ties(pairs: Pairs) -> Pairs:
 
 
 def is_tied(pairs: Pairs) -> Mask:
-    """Which pairs are half of a tie."""
+    """Return which pairs are half of a tie."""
     return np.zeros(len(pairs.user), bool) if pairs.tied is None else pairs.tied
 
 
@@ -111,7 +111,7 @@ def each_tie_once(pairs: Pairs) -> Mask:
 
 
 def beside_ties(pairs: Pairs) -> Mask | None:
-    """Which pairs came with a tie but are no half of it; None where none is."""
+    """Return which pairs belong to a tie but are no half of it; None if there are none."""
     if pairs.tied is None or pairs.group is None:
         return None
     beside = ~pairs.tied & np.isin(pairs.group, pairs.group[pairs.tied])
@@ -140,7 +140,7 @@ def once_each(users: Ids, u: Codes, items: Ids, j: Codes) -> Any:
 
 
 def row_starts(codes: Codes, n: int) -> npt.NDArray[np.int64]:
-    """Where each of n codes begins in a sorted column of them."""
+    """Return where each of n codes begins in a sorted column."""
     return np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=n)))).astype(np.int64)
 
 

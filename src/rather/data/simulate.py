@@ -1,4 +1,4 @@
-"""The paper's Bradley-Terry-Luce world, with a known low-rank truth."""
+"""Simulated users of the paper's Bradley-Terry-Luce model, whose low-rank scores are known."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def _ratings(rng: np.random.Generator, U: Any, V: Any, per_user: int, levels: in
 def _swayed(
     rng: np.random.Generator, U: Any, V: Any, asked: Any, ties: float, sways: Mapping[str, float], random: Any
 ) -> Pairs:
-    """Answers of people who are swayed, tie, or throw a coin; of whom the last tie as readily as the others."""
+    """Draw answers with effects, ties and random answers; random answers tie as often as the others."""
     i, j, k = asked
     z = rng.standard_normal((len(i), len(sways)))
     if "side" in sways:

@@ -1,4 +1,4 @@
-"""The contract of a source: what comparisons come from, in codes, answering for itself all that depends on it."""
+"""The contract of a source: everything in a fit that depends on the kind of data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def plural(n: int, noun: str) -> str:
 
 
 class Source(ABC):
-    """Where the comparisons of n_users users over n_items items come from.
+    """The source of the comparisons of n_users users over n_items items.
 
     A kind of source is a file of its own beside this one (``votes``, ``ratings``, ``clicks``) and a reader of frames in
     ``readers``. What it does not say otherwise is here, defaults of estimators among them.
@@ -57,7 +57,7 @@ class Source(ABC):
     clicks: Clicks | None = None
     effects: tuple[str, ...] = ()
 
-    # Defaults that suit the source; what they are and how they were chosen is in docs/mathematics.md.
+    # Defaults that suit the source. The page "The mathematics" of the site says how they were chosen.
     reg_factor: float = 1.7  # on the scale of reg
     bias_factor: float = 2.0  # on that of the biases' ridge
     chooses = False  # whether they are only what is usual, and held-out answers choose
@@ -88,11 +88,11 @@ class Source(ABC):
 
     @abstractmethod
     def _build(self) -> Any:
-        """The core's view of the comparisons."""
+        """Build the core's store of the comparisons."""
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many comparisons there are."""
+        """Return the number of comparisons."""
 
     @abstractmethod
     def pairs(self) -> Pairs:
@@ -107,7 +107,7 @@ class Source(ABC):
         """The arrays (or None) that, with the description, tell these from others of the same users and items."""
 
     def description(self) -> str:
-        """What the arrays do not say."""
+        """Return a description of all that the arrays do not hold."""
         return f"{type(self).__name__} implied={self.implied}"
 
     @abstractmethod
@@ -125,11 +125,11 @@ class Source(ABC):
         return pairs, {} if pairs.weight is None else {"weight": pairs.weight}
 
     def counted(self) -> str:
-        """How many there are, for people."""
+        """Return the number of comparisons as text."""
         return f"{len(self):,} comparisons"
 
     def answers(self) -> int:
-        """How many answers there are: n ratings or clicks are n of them, whatever comparisons they make."""
+        """Return the number of answers: n ratings or clicks are n answers, however many comparisons they imply."""
         return int(self.store.n_entries) if self.implied else len(self)
 
     def in_words(self) -> str:
@@ -166,7 +166,7 @@ class Source(ABC):
 
     @abstractmethod
     def of_users(self, users: Mask) -> Source:
-        """What some of the users said."""
+        """Return the comparisons of some users."""
 
     def said_by(self, people: Any, most: int, rng: np.random.Generator) -> Pairs:
         """Comparisons of some users, in their order, drawn at random where one made more than ``most``.
@@ -185,10 +185,10 @@ class Source(ABC):
 
     @abstractmethod
     def without_items(self, items: Mask) -> Source:
-        """What was said without some of the items."""
+        """Return the comparisons without some items."""
 
     def none(self) -> Source:
-        """What nobody said: a source of the same kind that is empty."""
+        """Return an empty source of the same kind."""
         return self.of_users(np.zeros(self.n_users, bool))
 
     @abstractmethod
@@ -209,7 +209,7 @@ class Source(ABC):
     # -- more of it ---------------------------------------------------------------------------------------------
 
     def extended(self, later: Source, union: Union) -> Source:
-        """What this and later data of the same kind say together; ``union`` are the users and items of both."""
+        """Return the source of this and later data of the same kind; ``union`` has the users and items of both."""
         mine, theirs = (source.name or "votes" for source in (self, later))
         if mine == theirs:
             raise InputError(f"the new {theirs} were made in another way than the earlier ones; make them alike")

@@ -1,4 +1,4 @@
-"""Tables cut in two, for training and for testing: the paper's splits to the letter, and a split by time."""
+"""Splits of tables into training and test data: the paper's protocols, and a split by time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables in files: CSV or Parquet in, CSV or Parquet out."""
+"""Tables in files: read and write CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _raw(path: Path, packed: bool) -> bytes:
 
 
 def _read(f: Any, what: str) -> bytes:
-    """All of a file, piece by piece: what a packed one unpacks to is known only then."""
+    """Read a file piece by piece, because the size of a compressed file is unknown beforehand."""
     pieces, size = [], 0
     while piece := f.read(PIECE):
         pieces.append(piece)

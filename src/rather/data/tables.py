@@ -1,4 +1,4 @@
-"""Small result tables: they print well, iterate, and turn into the kind of frame the user came with."""
+"""Small result tables, which print well, iterate, and convert to the caller's kind of frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Later data joined to earlier: ids united, codes renumbered, rows one after the other or in each other's place."""
+"""Join later data to earlier data: unite ids, renumber codes, and append or replace rows."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Tables of votes to (user ids, item ids, source): winners and losers, or an arena's log, with all that they carry."""
+"""Readers of tables of votes and of arena logs: they return user ids, item ids and a source."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..warned import warn
 from . import frames
 from .ids import Ids, as_ids, factorize, quoted
 from .rows import SIDE, TIE, Mask, Pairs, by_user, halved, joined
@@ -50,7 +50,7 @@ def votes(
     roles = ({} if user is None else {"user": user}) | {"winner": winner, "loser": loser}
     got = frames.columns(frame, {**roles, **_roles(asked)}, {"weight": weight, "tie": tie, "side": side})
     if tie is None and TIE in frames.names_in(frame):
-        warnings.warn("the table has a column 'tie', which is not read: give tie='tie', or drop it", stacklevel=4)
+        warn("the table has a column 'tie', which is not read; pass tie='tie', or drop it", "tie-column", stacklevel=4)
     win = as_ids(got["winner"], f"the winner (column {winner!r})")
     lose = as_ids(got["loser"], f"the loser (column {loser!r})")
     tied = None if tie is None else frames.flags(got["tie"], f"the tie (column {tie!r})")
@@ -229,7 +229,7 @@ def _side(values: Any, win: Ids, lose: Ids, column: str) -> Any:
 
 
 def _are_flags(values: Any, win: Ids, lose: Ids) -> bool:
-    """Whether a column says true and false, which no item is called."""
+    """Return whether a column holds true and false, and no item has such an id."""
     words = set(map(_word, values.tolist()))
     if any(type(word) is int for word in words) or not words <= {"true", "false", True, False}:
         return False

@@ -1,4 +1,4 @@
-"""Votes: comparisons that are held one by one, each an answer or part of one."""
+"""Votes: comparisons that are stored one by one, each an answer or a part of one."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Votes(Source):
         return np.ones(len(self), bool)
 
     def _answer(self) -> npt.NDArray[np.int64] | None:
-        """What says which pairs came from one answer."""
+        """Return the numbers that mark pairs from one answer."""
         return self._pairs.group
 
     def _groups(self, rows: Mask) -> npt.NDArray[np.int64]:
@@ -156,7 +156,7 @@ class Votes(Source):
 
 
 def held_pairs(pairs: Pairs, groups: Any, share: float, rng: np.random.Generator, users: Mask | None) -> Mask:
-    """Which pairs to hold out; ``groups`` numbers the answers of a mask of them."""
+    """Return the pairs to hold out; ``groups`` numbers the answers of a mask of them."""
     held = np.ones(len(pairs.user), bool) if users is None else users[pairs.user]
     group = groups(held)
     held[held] = some(int(group.max()) + 1 if len(group) else 0, share, rng)[group]

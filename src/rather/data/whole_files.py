@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and paths that are refused before any work is done for them."""
+"""Files that are written completely or not at all, and checks of paths before any work is done."""
 
 from __future__ import annotations
 

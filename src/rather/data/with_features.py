@@ -1,4 +1,4 @@
-"""Features of users and items that come with comparisons, and comparisons of embeddings."""
+"""Comparisons with features of users and items, and comparisons of embeddings."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A film club: members whose tastes are known, real film titles, and votes drawn from a model of choice.
+"""A simulated film club: real film titles, and votes drawn from a model of choice whose tastes are known.
 
-The films are real. Their places on the axes, the members and the answers are made up.
+The places of the films on the axes, the members and the answers are made up.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""LLMFAO: real judgements of pairs of answers by language models. The file and its licence stand beside this module."""
+"""LLMFAO: real judgements of answers by language models. The file and its licence are in this folder."""
 
 from __future__ import annotations
 

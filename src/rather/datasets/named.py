@@ -1,8 +1,8 @@
-"""Known data sets by name: where they are on this machine, where they come from, and fetching those that may be.
+"""Known data sets by name: find them on this machine, describe them, and fetch those that may be fetched.
 
 A data set is a folder of Parquet files, in ``$RATHER_DATA/<name>`` or in the cache, ``$RATHER_CACHE/<name>``
-(``~/.cache/rather/<name>`` if that is not set). The publisher's own files do as well for the two largest, MovieLens 10M
-and Netflix. The package holds none of these files; each data set has terms of its own.
+(``~/.cache/rather/<name>`` if that is not set). MovieLens 10M and Netflix are also read from their publishers' own
+files. The package contains none of these files, and each data set has its own terms.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Columns = dict[str, Any]
 
 @dataclass(frozen=True)
 class DataSet:
-    """What is known about a data set.
+    """A description of a data set.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class DataSet:
 
 
 def folders(name: str) -> list[Path]:
-    """Where a data set is looked for, in this order."""
+    """Return the folders in which a data set is looked for, in order."""
     one_of("the data set", name, DATA_SETS)
     given = os.environ.get("RATHER_DATA")
     return [Path(given) / name, cache() / name] if given else [cache() / name]
@@ -274,7 +274,7 @@ def _read_published(name: str) -> Columns:
 
 
 def download(address: str) -> bytes:
-    """What is at an address."""
+    """Return the content at an address."""
     import urllib.request
 
     try:

@@ -1,1 +1,1 @@
-"""How good a model is."""
+"""Metrics of models and rankings."""

@@ -1,4 +1,4 @@
-"""A mean over users that knows how sure it is."""
+"""A mean over users with its standard error."""
 
 from __future__ import annotations
 

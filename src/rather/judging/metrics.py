@@ -1,7 +1,7 @@
-"""How good a ranking is: NDCG@k, precision@k and pairwise accuracy, as the paper defines them.
+"""NDCG@k, precision@k and pairwise accuracy, as the paper defines them.
 
-All take a fitted model or anything with ``score(users, items)`` (see ``scoring``), and give the mean over users with
-its standard error, or with ``per_user=True`` a table of every user's value.
+Each takes a fitted model or anything with ``score(users, items)`` (see ``scoring``). It returns the mean over users
+with its standard error, or with ``per_user=True`` a table of every user's value.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..data.ids import Codes, Vocabulary, as_ids, factorize, users_and_items
 from ..data.rows import once_each, row_starts
 from ..data.tables import Table
 from ..errors import InputError, number
-from ..models.estimator import REFIT, Estimator, as_list
+from ..models.estimator import Estimator, as_list
 from ..models.exclusions import exclusions, select
 from ..native import core
 from .mean import Mean
@@ -249,7 +249,7 @@ def _catalogue(model: Any, items: Any) -> tuple[Vocabulary, Codes]:
         raise InputError(f"{type(model).__name__} has no items_; say what may be recommended with items=[...]")
     given, _ = factorize([as_ids([] if items is None else as_list(items), "the list of items")], "item")
     known = vocabulary(model, "item", given)
-    return known, np.arange(len(known), dtype=np.int32) if items is None else np.unique(known.known(given, REFIT))
+    return known, np.arange(len(known), dtype=np.int32) if items is None else np.unique(known.known(given, "fit item"))
 
 
 def pairwise_accuracy(

@@ -1,8 +1,8 @@
-"""What a metric needs of a model: scores of (user, item) pairs, of ours or of anything with ``score(users, items)``.
+"""Scores of (user, item) pairs for metrics, from a model of this package or anything with ``score(users, items)``.
 
-Our own models are asked by codes, which is fast; others by ids, and by their own where they have ``users_`` and
-``items_``, which then say what they know. Test items that a model does not know score 0, as by the authors' program,
-and are counted; test users that it does not know are an error, rank like everyone, or are left out.
+Models of this package are called with codes, which is fast. Others are called with ids, and know the users and items
+in their ``users_`` and ``items_`` if they have these. Test items that a model does not know score 0, as in the
+authors' program, and are counted. Unknown test users raise an error, get the shared ranking, or are left out.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from ..models.newcomers import FoldInModel
 from ..models.scorers import BLOCK
 from ..models.unknown import check_unknown, left_out
 from ..native import FloatArray, threads
-
-UNKNOWN_USER = "a metric needs users the model was fitted to, or unknown='everyone' or 'skip'"
 
 
 class HasScores(Protocol):
@@ -110,7 +108,7 @@ class Judged:
         strangers = self.known < 0
         if strangers.any():
             if unknown == "error":
-                self.people.known(users, UNKNOWN_USER)
+                self.people.known(users, "judge known users")
             if unknown == "everyone" and not self.own:
                 raise InputError(f"{type(model).__name__} has no ranking for everyone; use unknown='skip'")
             if unknown == "skip":
@@ -122,7 +120,7 @@ class Judged:
             raise knows_none(items, catalogue)
 
     def seen(self) -> Callable[[], Rows] | None:
-        """What "seen" means for the test users; None where the model does not know."""
+        """Return the items that the test users have seen; None if the model does not have them."""
         return (lambda: select(self.model.seen_, self.known)) if self.own else None
 
     def scores(self, u: Any, j: Any) -> FloatArray:
@@ -149,7 +147,7 @@ class Judged:
         return np.concatenate(queries), np.concatenate(items)
 
     def _asked(self, users: Ids, items: Ids) -> FloatArray:
-        """Another's model's answer, checked."""
+        """Return the scores of another library's model, checked."""
         if not len(users):
             return np.empty(0, np.float32)
         try:
@@ -177,7 +175,7 @@ def vocabulary(model: Any, what: str, otherwise: Ids) -> Vocabulary:
 
 
 def knows_none(items: Ids, catalogue: Vocabulary) -> InputError:
-    """What is said where a model knows none of the test items."""
+    """Return the error for a model that knows none of the test items."""
     own = f"its own are such as {quoted(catalogue.ids[0])}" if len(catalogue) else "it knows none at all"
     return InputError(
         f"the model knows none of the {len(items):,} test items, such as {quoted(items[0])}; {own}: "

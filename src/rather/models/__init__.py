@@ -1,1 +1,1 @@
-"""What is fitted and what it can then do: AltSVM, its convex twin, and what every model shares."""
+"""Fitted models of this package: AltSVM, Convex and ClickRanker, and all that models share."""

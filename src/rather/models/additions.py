@@ -1,4 +1,4 @@
-"""New items for a fitted model, from their features and from what known people said: nothing else in it changes."""
+"""Add new items to a fitted model, from their features or from comparisons; nothing else changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..solving.problem import Problem
 from ..solving.scales import Scales, shape, typical
 from .answers import is_table
 from .calibration import Slope
-from .crowd import Found
+from .crowd import TastePrior
 from .exclusions import Rows
 from .fitted import FittedModel
 from .interest import Interest
@@ -114,22 +114,22 @@ def _grown(
     assert isinstance(factors, Factors)
     V = factor(len(items), factors.rank + 1)
     V[items.codes[0]], V[vocabulary.codes(new)] = factors.V, rows
-    prior, interest, sure = last.prior, last.interest, Found(last.sure.sureness)
+    prior, interest, sure = last.prior, last.interest, TastePrior(last.taste_prior.sureness)
     if prior is not None:
         prior = _spread(prior[0], items), prior[1]
     if interest is not None:
         interest = Interest(*(_spread(rows, items) for rows in (interest.parts, interest.weights)))
     if last.training is None:
-        sure = with_more_items(last.sure, lambda rows: _spread(rows, items))
+        sure = with_more_items(last.taste_prior, lambda rows: _spread(rows, items))
     return replace(
         last, items=vocabulary, scorer=Factors.packed(factors.U, V, factors.rank), seen=seen,
         training=training, prior=prior, interest=interest, posed=None, proof=None,
-        slope=Slope(last.slope.found, last.slope.own), sure=sure,
+        slope=Slope(last.slope.found, last.slope.own), taste_prior=sure,
     )  # fmt: skip
 
 
 def _describe(grown: FittedModel, last: FittedModel, read: Features) -> None:
-    """Keep the features of new items with the comparisons; those of others stay as they are."""
+    """Add the features of new items to the comparisons, without changing the others."""
     training = grown.training
     if training is not None and training.item_features is not None:
         new = last.items.codes(read.ids) < 0
@@ -193,7 +193,7 @@ def _spread(rows: FloatArray, items: Sides) -> FloatArray:
 
 
 def _met(before: Rows, place: Codes, more: Rows, users: Codes, codes: Codes, n_items: int) -> Rows:
-    """What users met before, in the items' new codes, and what they have met since."""
+    """Return the items that users met, earlier and new ones, in the items' new codes."""
     n_users = len(before[0]) - 1
     old = np.repeat(np.arange(n_users), np.diff(before[0])) * n_items + place[before[1]]
     new = np.repeat(users.astype(np.int64), np.diff(more[0])) * n_items + codes[more[1]]

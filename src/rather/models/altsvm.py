@@ -1,4 +1,4 @@
-"""AltSVM: everyone's scores from everyone's comparisons, through a low-rank model (Park et al., ICML 2015)."""
+"""AltSVM: personal rankings from comparisons, by a low-rank model (Park et al., ICML 2015)."""
 
 from __future__ import annotations
 
@@ -232,7 +232,8 @@ class AltSVM(LowRank):
     where the sum is over all comparisons: in comparison t, of weight w_t, user i prefers item j to item k. The fit
     alternates between items and users. While the vectors of one side are fixed, the problem of the other side is a
     support vector machine. The ridge p_i is reg times a power of the number of items that user i compared. The ridge
-    q_j is reg times a power of the number of users who compared item j. See docs/mathematics.md.
+    q_j is reg times a power of the number of users who compared item j. The page "The
+    mathematics" of the site has details.
 
     References
     ----------
@@ -260,7 +261,7 @@ class AltSVM(LowRank):
         began = time.perf_counter()
         last = self._fitted if self.warm_start else None
         data = self._read(data)
-        self._check_told_apart(data.source)
+        self._check_identifiable(data.source)
         checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, self, data)
         saved = None if checkpoint is None else checkpoint.read()
 
@@ -303,7 +304,7 @@ class AltSVM(LowRank):
             write = partial(checkpoint.write, cv_results, calibration, kept(data, gains), solver)
         stop, assemble = Stop(tol, self.max_iter), partial(assembly.model, solver)
         fitted = yield from in_rounds(solver, stop, assemble, history=history, began=began, keep=write)
-        yield Published(self._sure_of(assembly.last(solver, fitted), data, calibration))
+        yield Published(self._with_calibration(assembly.last(solver, fitted), data, calibration))
 
     def _trusted(self, comparisons: Comparisons) -> FloatArray:
         """Return each user's probability of answering deliberately, by a first fit that trusts all users equally."""

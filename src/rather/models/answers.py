@@ -1,4 +1,4 @@
-"""What newcomers gave, in whatever form, as comparisons; and the items of a model that they are about."""
+"""The answers of new users, in any form, as comparisons between items of a model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def votes_of_one(table: Any, names: Mapping[str, str], effects: tuple[str, ...])
 
 
 def _carried(present: list[str], effects: tuple[str, ...]) -> dict[str, Any]:
-    """What votes may have besides, and a table has: by its usual name, and covariates that the model knows."""
+    """Return the other columns of a table of votes: those with usual names, and covariates of the model."""
     known: dict[str, Any] = {name: name for name in ("weight", "tie", "side") if name in present}
     return {**known, "covariates": [name for name in effects if name in present and name != "side"]}
 

@@ -1,4 +1,4 @@
-"""The models that a low-rank fit publishes: factors, and what it learned from features, exposure and context."""
+"""The models that a low-rank fit publishes: factors, and coefficients of features, exposure and context."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..solving.exposure import Exposure
 from ..solving.growth import Coefficients, Growing, coefficients
 from ..solving.newton import Newton
 from .calibration import Slope
-from .crowd import Found
-from .estimates import Told
+from .crowd import TastePrior
+from .estimates import EffectEstimates
 from .features import Learned
 from .fitted import FittedModel
 from .interest import LEAST, Interest
@@ -76,8 +76,9 @@ class Assembly:
         users, items = (self._learned(side, found[side], factors, last) for side in (0, 1))
         return replace(
             base, scorer=factors, posed=posed, proof=proof, context_effects=posed.context_effects(), prior=prior,
-            user_features=users, item_features=items, slope=Slope(base.slope.found, base.slope.own), told=Told(),
-            sure=Found(base.sure.sureness),
+            user_features=users, item_features=items, slope=Slope(base.slope.found, base.slope.own),
+            effect_estimates=EffectEstimates(),
+            taste_prior=TastePrior(base.taste_prior.sureness),
         )  # fmt: skip
 
     def _learned(self, side: int, found: FloatArray | None, factors: Factors, last: bool) -> Learned | None:

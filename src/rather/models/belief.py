@@ -1,4 +1,4 @@
-"""What is known of one person: how much each item may be worth to them, given what they have said."""
+"""The posterior of one person: the distribution of the worth of items, given the person's answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from ..logistic import sigmoid
 from ..solving.variational import MOST_ROUNDS, Normal, averaged, nothing_said
@@ -88,7 +88,7 @@ class Belief:
         return mean, self.known.variances(X) + self.fresh(left) + self.fresh(right)
 
     def probability(self, left: Any, right: Any) -> Any:
-        """Of preferring each left one, averaged over what is not known."""
+        """Return the probability of preferring each left item, averaged over the posterior."""
         return sigmoid(averaged(*self.margins(left, right)))
 
     def without_each(self) -> Any:
@@ -111,6 +111,6 @@ class Belief:
 
 def between(mean: Any, variance: Any, interval: float) -> dict[str, Any]:
     """Probabilities by margins that are normal: on average, and between which they are."""
-    far = float(ndtri(0.5 + interval / 2)) * np.sqrt(variance)
+    far = float(scipy.special.ndtri(0.5 + interval / 2)) * np.sqrt(variance)
     made = {"probability": averaged(mean, variance), "low": mean - far, "high": mean + far}
     return {name: np.asarray(sigmoid(x), np.float32) for name, x in made.items()}

@@ -1,20 +1,20 @@
-"""How sure a score difference makes us: P(i prefers j to k) = sigma(a_ijk (s_ij - s_ik)), found on what was put aside.
+"""Calibrated probabilities: P(i prefers j to k) = sigma(a_ijk (s_ij - s_ik)), fitted on held-out comparisons.
 
-A slope fitted on the training comparisons themselves would be far too steep. So a part of what people said (of each
-one's items, where it came from ratings or clicks) is put aside, several times over where there is little of it, a twin
-of the model is fitted to the rest, and the slope to what was put aside:
+A slope that was fitted on the training comparisons would be far too steep. So a part of the comparisons is held out
+(of each user's items, if they come from ratings or clicks), several times if there are few. A twin of the model is
+fitted to the rest, and the slope is fitted to the held-out part:
 
     a_ijk = slope x (n_i / n)^answers x e^(unmet x how many of j and k are new to i)
 
-where n_i counts the items that i is known to have met and n is typical of that. The last two numbers stay at 0 but for
-what the comparisons put aside say against it.
+Here n_i is the number of items that i met, and n is a typical number. The last two parameters stay at 0 unless the
+held-out comparisons contradict that.
 
-Where people tie, with x = a_ijk (s_ij - s_ik) and a reluctance r_i to decide (Rao and Kupper, 1967)
+If users tie, with x = a_ijk (s_ij - s_ik) and a reluctance r_i to decide (Rao and Kupper, 1967),
 
-    P(i prefers j to k) = sigma(x - r_i)        P(i prefers k to j) = sigma(-x - r_i)        and a tie is what is left
+    P(i prefers j to k) = sigma(x - r_i)        P(i prefers k to j) = sigma(-x - r_i)
 
-r_i is ``tie`` times the person's own factor, which their answers gave (see ``ties``); ``tie`` and the slope are fitted
-to the outcomes put aside.
+and a tie has the remaining probability. r_i is ``tie`` times a factor of the user, which ``ties`` estimates from the
+user's answers. ``tie`` and the slope are fitted to the held-out outcomes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
+import scipy
 
 from ..data.comparisons import Comparisons
 from ..data.rows import Mask, Pairs, beside_ties, each_tie_once, is_tied
@@ -47,7 +47,7 @@ SPREAD, LARGEST = 0.3, 2.0  # of the two exponents: how far from 0 they are expe
 
 @dataclass(frozen=True)
 class Calibration:
-    """How probabilities follow from score differences, and how well they did on what was put aside."""
+    """A calibration: probabilities from score differences, and their quality on held-out comparisons."""
 
     slope: float
     answers: float = 0.0
@@ -59,11 +59,11 @@ class Calibration:
     spread: float = 0.0
 
     def probability(self, margin: Any, answers: Any, unmet: Any) -> npt.NDArray[np.float32]:
-        """Of preferring, by this margin, someone who met so many items, one of two of which so many are new to them."""
+        """Return the probability of a preference, by the margin, the items met, and how many of the two are new."""
         return np.asarray(sigmoid(self.logit(margin, answers, unmet)), np.float32)
 
     def outcomes(self, margin: Any, answers: Any, unmet: Any, reluctance: Any) -> npt.NDArray[np.float32]:
-        """Of preferring, of a tie, and of the other one: three columns. ``reluctance`` is the person's own factor."""
+        """Return the probabilities of winning, tying and losing in three columns, given the user's reluctance."""
         return np.asarray(outcomes(self.logit(margin, answers, unmet), self.tie * np.asarray(reluctance)), np.float32)
 
     def told(self, margin: Any, answers: Any, unmet: Any, reluctance: Any) -> npt.NDArray[np.float32]:
@@ -123,7 +123,7 @@ class Aside:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a model learned from, and its margins there."""
+    """The data of a model's fit, and the model's margins there."""
 
     pairs: Pairs
     margins: Any
@@ -153,7 +153,7 @@ def put_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons
 
 
 def by_twins(twin: Any, comparisons: Comparisons, ties: bool) -> Calibration:
-    """From an estimator, fitted to what is left when some is put aside; ``ties``: whether they are outcomes."""
+    """Calibrate an estimator by fits without the held-out comparisons; ``ties``: whether they are outcomes."""
     asides, margins = [], []
     learned: list[Learned] | None = [] if ties else None
     for rest, aside in put_aside(comparisons, twin.seed):
@@ -169,20 +169,20 @@ def by_twins(twin: Any, comparisons: Comparisons, ties: bool) -> Calibration:
 
 
 def weights(asides: Sequence[Aside]) -> Numbers:
-    """Of all that was put aside, in units of their mean."""
+    """Return the weights of all held-out comparisons, in units of their mean."""
     w = np.concatenate([aside.pairs.weights() for aside in asides])
     return np.asarray(w / w.mean())
 
 
 def worth(comparisons: Comparisons, asides: Sequence[Aside]) -> float:
-    """How many answers the comparisons put aside amount to: n ratings are n, whatever the pairs; none counts twice."""
+    """Return how many answers the held-out comparisons are worth: n ratings count n, and none counts twice."""
     return min(float(comparisons.source.answers()), sum(aside.worth for aside in asides))
 
 
 def calibrated(
     asides: Sequence[Aside], margins: Sequence[Any], answers: float, learned: Sequence[Learned] | None = None
 ) -> Calibration:
-    """From the margins of what was put aside, which are worth so many answers.
+    """Calibrate on the margins of held-out comparisons, which are worth so many answers.
 
     With what the models learned from, ties are outcomes of their own: the slope is that of the decided comparisons at
     first, people's reluctance follows from what was learned from, and the outcomes put aside then give ``tie`` and the
@@ -212,7 +212,7 @@ def calibrated(
 
 
 def _with_ties(x: Numbers, own: Numbers, tied: Mask, w: Numbers) -> tuple[float, float]:
-    """What to multiply x by, and ``tie``: the likeliest for outcomes of which the others were won.
+    """Return the most likely factor of x and ``tie``, for outcomes that are ties or wins.
 
     One outcome of each kind is added, at a margin of 0: that keeps ``tie`` finite.
     """
@@ -224,7 +224,7 @@ def _with_ties(x: Numbers, own: Numbers, tied: Mask, w: Numbers) -> tuple[float,
         return float(-held - np.log(np.maximum(usual, TINY)).sum() + 0.5 * t[0] ** 2)
 
     limits = ((-LARGEST, LARGEST), (math.log(LEAST), math.log(MOST)))
-    t = optimize.minimize(value, np.array([0.0, math.log(0.5)]), method="L-BFGS-B", bounds=limits).x
+    t = scipy.optimize.minimize(value, np.array([0.0, math.log(0.5)]), method="L-BFGS-B", bounds=limits).x
     return float(np.exp(t[0])), float(np.exp(t[1]))
 
 
@@ -235,7 +235,7 @@ def _outcomes_once(pairs: Pairs) -> Mask:
 
 
 def _decided(asides: Sequence[Aside], margins: Sequence[Any], answers: float) -> Calibration:
-    """From the margins of comparisons put aside, which are worth so many answers.
+    """Calibrate on the margins of held-out comparisons, which count as so many answers.
 
     The slope minimises the log loss, with one comparison each way added at a typical margin: they keep it finite when
     every margin has the right sign, and near 0 when there are few. It is 0 where a coin does no worse. The exponents

@@ -1,4 +1,4 @@
-"""Models that can say how far they are, at most, from the best of any rank."""
+"""The base class of models that bound their distance to the best model of any rank."""
 
 from __future__ import annotations
 

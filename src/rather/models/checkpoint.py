@@ -1,4 +1,4 @@
-"""Resuming a fit after a kill: the state of the solver, rewritten after every round."""
+"""Checkpoints: the state of the solver, written after every round, from which a fit resumes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMAT = "rather-checkpoint-7"
 
 @dataclass(frozen=True)
 class Saved:
-    """What a checkpoint holds: the regularisation that was settled on, and where the rounds had got to."""
+    """The content of a checkpoint: the chosen regularisation and the state of the rounds."""
 
     path: Path
     tensors: dict[str, Any]
@@ -83,7 +83,7 @@ class Checkpoint:
         write_tensors(self.path, FORMAT, tensors, {"params": self._params, "data": self._data, "fit": json.dumps(fit)})
 
     def read(self) -> Saved | None:
-        """What the file holds, or None if there is none yet; one of another fit is refused."""
+        """Return the content of the file, or None without a file; refuse one of another fit."""
         if not self.path.exists():
             return None
         tensors, metadata = read_tensors(self.path, FORMAT, "checkpoint")

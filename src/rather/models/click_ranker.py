@@ -199,9 +199,9 @@ class ClickRanker(ClickModel):
         \quad z_i = n_i^{-1/4} x_i .
 
     The row :math:`x_i` holds the user's clicks as zeros and ones. B is a ridge regression of every item's clicks on a
-    user's other clicks, in closed form (docs/mathematics.md). The two sigmas are the standard deviations of the parts
-    within users. B has a row for each of the 10,000 most clicked items, or fewer where it would exceed 1 GiB. Clicks on
-    other items count in the low-rank part only.
+    user's other clicks, in closed form; see the page "Features and clicks" of the site. The two sigmas are the standard
+    deviations of the parts within users. B has a row for each of the 10,000 most clicked items, or fewer where it would
+    exceed 1 GiB. Clicks on other items count in the low-rank part only.
 
     References
     ----------

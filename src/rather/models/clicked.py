@@ -58,7 +58,7 @@ class ClickScorer(Scorer):
 class ClickModel(Estimator):
     """Score items from a user's clicks alone, so that new users need no refit."""
 
-    UNKNOWN_USER = "use fold_in(...) to add a person from their clicks"
+    UNKNOWN_USER = "add person by clicks"
 
     def fold_in(self, answers: Any, features: Any = None, asked: bool = False) -> Newcomer:
         """Add a new user from their clicks, without a refit.
@@ -155,7 +155,7 @@ class ClickModel(Estimator):
         return self._with(joined)
 
     def _clicked(self, said: Comparisons) -> Rows:
-        """What people clicked, or preferred to something, as rows of codes of the model's items, each once."""
+        """Return the items that users clicked or preferred, as rows of codes without repetition."""
         if said.clicks is not None:
             user, item = said.clicks.user, said.clicks.item
         else:
@@ -169,7 +169,7 @@ class ClickModel(Estimator):
 
 
 def require_clicks(comparisons: Comparisons, who: str) -> Clicks:
-    """What comparisons stand for; those that do not stand for clicks are refused."""
+    """Return the clicks behind comparisons; refuse other comparisons."""
     if comparisons.clicks is None:
         raise InputError(
             f"{who} needs clicks behind the comparisons, and these have none", remedy="clicks or another model"
@@ -178,7 +178,7 @@ def require_clicks(comparisons: Comparisons, who: str) -> Clicks:
 
 
 def _of_one(answers: Any, names: Mapping[str, str]) -> Comparisons:
-    """What one newcomer gave."""
+    """Return the answers of one new user as comparisons."""
     if isinstance(answers, Comparisons):
         return answers
     if is_table(answers):
@@ -206,7 +206,7 @@ def _of_one(answers: Any, names: Mapping[str, str]) -> Comparisons:
 
 
 def _of_many(answers: Any, names: Mapping[str, str]) -> Comparisons:
-    """What several newcomers gave: comparisons, or a table of clicks or votes."""
+    """Return the answers of several new users: comparisons, or a table of clicks or votes."""
     present = frames.names_in(answers) if is_table(answers) else []
     own: dict[str, Any] = {role: column_of(role, names, present) for role in ("user", "item")}
     if own["item"] not in present:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +14,7 @@ from ..errors import Domain, InputError
 from ..solving import start
 from ..solving.growth import FIRST_RANK, Proximal
 from ..solving.rounds import Stop
+from ..warned import warn
 from .assemble import Assembly, interest_of
 from .features import known_of
 from .fitted import Fit, Published, in_rounds
@@ -203,7 +203,7 @@ class Convex(LowRank):
     with scores :math:`s_{ij} = X_{ij} + b_j`. The nuclear norm is that of X with rows and columns scaled by the shapes
     of AltSVM's ridges. With the logistic loss, the second program is the penalised likelihood of the Bradley-Terry-Luce
     model. X is stored as the product of two thin factors. Newton steps on them alternate with singular vectors of the
-    gradient, which give the lower bound and new directions (docs/mathematics.md).
+    gradient, which give the lower bound and new directions. The page "The mathematics" of the site has details.
 
     References
     ----------
@@ -274,7 +274,7 @@ class Convex(LowRank):
         now = copy(self)
         ended = now.converged_ or now.interrupted_ or len(now.history_) < now.max_iter  # or by a callback
         if now._warns and not ended:
-            warnings.warn(now._why_short_of_tol(), stacklevel=3)
+            warn(now._why_short_of_tol(), "gap-above-tol", stacklevel=3)
         return self
 
     def _why_short_of_tol(self) -> str:
@@ -298,7 +298,7 @@ class Convex(LowRank):
     def _fit(self, data: Comparisons) -> Fit:
         began = time.perf_counter()
         data = self._read(data)
-        self._check_told_apart(data.source)
+        self._check_identifiable(data.source)
         spec = self._spec()
         data, gains = settled(spec, data)
         source, n, m = data.source, data.n_users, data.n_items
@@ -328,7 +328,7 @@ class Convex(LowRank):
         stop = Stop(self.tol, self.max_iter)
         fitted = yield from in_rounds(solver, stop, lambda: assembly().model(solver), began=began)
         fitted = assembly().last(solver, fitted)
-        yield Published(self._sure_of(fitted, data, None if chosen is None else chosen.calibration))
+        yield Published(self._with_calibration(fitted, data, None if chosen is None else chosen.calibration))
 
     def _settled(self) -> dict[str, Any]:
         """The multiplier of the constraint for the penalty."""

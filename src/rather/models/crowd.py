@@ -1,14 +1,16 @@
-"""What is known of people before they say anything: how tastes differ, and how much of them no vector holds.
+"""The prior of a person's tastes, estimated from the users of a fit.
 
-    in log-odds, the worth of item j to person i is    L_ij = a b_j + k (mean_i + d_i) . v_j + e_ij
+In log-odds, the worth of item j to person i is
 
-where d_i, a person's vector less what is expected of it, is normal with the mean and covariance that the vectors of
-fitted people have, and e_ij, normal about 0 with variance w / (n_j + 20) + c, is what vectors leave out: what is not
-known of v_j and b_j, which n_j people met, and likings that are a person's alone. Both last: an answer about an item
-tells of its e_ij as well. k, a, w and c are those by which answers put aside are likeliest, given the rest of what the
-same people said; so they know what fitted items, too, do not know. Items fit those best whom they were fitted to, so
-there are two of each: one for the people of the fit, of whom some answers are put aside, and one for newcomers, by
-people of whom all are.
+    L_ij = a b_j + k (mean_i + d_i) . v_j + e_ij
+
+Here d_i is the person's vector less its expectation. It is normal, with the mean and covariance of the users' vectors.
+The rest e_ij is normal with mean 0 and variance w / (n_j + 20) + c, where n_j users met item j. It covers the error of
+v_j and b_j, and likings for single items that no vector holds. It is the same in all answers of a person, so an answer
+about an item is also evidence about its e_ij. k, a, w and c maximise the likelihood of held-out answers, given the
+other answers of the same people, so they allow for the errors of fitted items too. Items fit those users best whose
+answers they were fitted to. So there are two sets: one for users of the fit, from whom some answers are held out, and
+one for new users, from people of whom all answers are held out.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from ..data.comparisons import Comparisons
 from ..data.rows import Pairs, is_tied, random_places, row_starts
@@ -71,7 +73,7 @@ UNITS: Both = (Sureness(1.0, 1.0, 1.0, 1.0), Sureness(1.0, 1.0, 1.0, 1.0))
 
 @dataclass(frozen=True)
 class Crowd:
-    """How people's vectors are spread, and how many people met each item.
+    """The distribution of users' vectors, and the number of users who met each item.
 
     ``mean`` and ``covariance`` are of all that is not known of someone, ``beside_mean`` and ``beside`` of what is not
     known where what they met, or their features, say what to expect.
@@ -96,7 +98,7 @@ class Crowd:
 
     @classmethod
     def restored(cls, tensors: dict[str, Any], said: Any, rank: int, n_items: int) -> Crowd:
-        """From a file; a ValueError if its parts do not fit together."""
+        """Return the prior from a file; raise a ValueError if its parts do not fit together."""
         members, newcomers = (Sureness(**one) for one in said)
         made = cls((members, newcomers), *(tensors[f"crowd_{name}"] for name in PARTS))
         shapes = (rank,), (rank, rank), (rank,), (rank, rank), (n_items,)
@@ -114,8 +116,8 @@ PARTS = "mean", "covariance", "beside_mean", "beside", "count"
 
 
 @dataclass
-class Found:
-    """What was found of one fitted state, once it is; shared by all that answer from that state."""
+class TastePrior:
+    """The prior of tastes of one fitted model and what follows from it, computed once and shared by its copies."""
 
     sureness: Both | None = None
     crowd: Crowd | None = None
@@ -152,10 +154,10 @@ def root(covariance: Any) -> Any:
 
 
 class Answers:
-    """What some people said, in codes, one person's rows after another's; ``count``: how many answers each row is."""
+    """Answers of some people in codes, ordered by person; ``count``: how many answers each row is worth."""
 
     def __init__(self, source: Source, people: Any, rng: np.random.Generator, sway: Any = (), most: int = MOST) -> None:
-        """Of ratings, all of one person's pairs together count RATING times as often as they rated."""
+        """Prepare the answers. All pairs of a person's ratings together count RATING times the ratings."""
         pairs = source.said_by(people, min(most, MOST_RATED) if source.implied else most, rng)
         self.winner, self.loser, self.count = pairs.winner, pairs.loser, pairs.weights()
         if source.implied:
@@ -180,7 +182,7 @@ class Asked:
         self.winner, self.loser = winner, loser
 
     def places(self, items: Any) -> Any:
-        """Which of those asked about each item is; -1 for others."""
+        """Return the index of each item among those asked about; -1 for others."""
         if not len(self.items):
             return np.full(len(items), -1)
         at = np.minimum(np.searchsorted(self.items, items), len(self.items) - 1)
@@ -198,14 +200,14 @@ class Asked:
     def said(
         self, Z: Any, noise: Any, offset: Any, count: Any, swayed: Any, begin: Any = None, rounds: int = MOST_ROUNDS
     ) -> Normal:
-        """What is then known of the person; see ``given_answers``."""
+        """Return the posterior of the person; see ``given_answers``."""
         mine = self.rows(Z, noise, self.items)
         w, x = self.places(self.winner), self.places(self.loser)
         return given_answers(mine[w] - mine[x], offset[self.winner] - offset[self.loser] + swayed, count, begin, rounds)
 
 
 class _Trial:
-    """Answers put aside, with what the rest of a model's data says of those who gave them.
+    """Held-out answers, with the posterior of their users given the rest of the data.
 
     What is beforehand known of margins is a sum of three covariances, times k^2, w and c; each is computed once.
     """
@@ -239,7 +241,7 @@ class _Trial:
         self.weight = pairs.weights() / max(float(pairs.weights().mean()), 1e-30)
 
         def offsets(items: Any, shift: Any) -> tuple[Any, Any]:
-            """What biases and expected vectors say: times a, and times k."""
+            """Return the margins by biases, to be multiplied by a, and by expected vectors, to be multiplied by k."""
             apart = V[items[0]] - V[items[1]]
             return apart[..., rank] + shift, np.einsum("pnr,pr->pn", apart[..., :rank], means)
 
@@ -253,7 +255,7 @@ class _Trial:
         self.begin: Any = None
 
     def logits(self, s: Sureness) -> Any:
-        """Of the answers put aside, averaged over what is not known."""
+        """Return the log-odds of the held-out answers, averaged over the posterior."""
         times = s.taste**2, s.items, s.own
         K, both, alone = (
             sum(t * part for t, part in zip(times, parts, strict=True))
@@ -274,14 +276,14 @@ def _shared(left: Any, right: Any, variance: Any) -> Any:
 
 
 def _apart(model: Any, comparisons: Comparisons) -> tuple[float, float]:
-    """How far items are apart to a typical person by taste, and to all, in units of scores."""
+    """Return the typical differences between items, by taste and by the shared ranking, in units of scores."""
     crowd, V = spread(model, UNITS, comparisons.source), model.fitted.scorer.V.astype(np.float64)
     Z = V[:, : model.rank_] @ root(crowd.beside)
     return float(np.sqrt(np.square(Z).sum(axis=1).mean())), float(np.std(V[:, model.rank_]))
 
 
 def found(model: Any, comparisons: Comparisons) -> Both:
-    """By which answers put aside are likeliest: of people in the fit, and of people who are left out of it."""
+    """Return the scales that maximise the likelihood of held-out answers: for users of the fit, and for others."""
     centre, slope = EXPECTED.copy(), max(model.slope_, 1e-9)
     for at, apart in enumerate(_apart(model, comparisons)):
         centre[at] += math.log(slope)
@@ -301,7 +303,7 @@ def _answers_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Compar
 
 
 def _people_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Comparisons, Source, Pairs]]:
-    """All that some people said goes; of that, some is told and the rest is asked."""
+    """Hold out all answers of some people; give a part of them to the model and ask for the rest."""
     source, rng = comparisons.source, np.random.default_rng([seed % 2**63, 1])
     order = rng.permutation(np.flatnonzero(np.diff(source.met()[0]) > 0))
     for fold in range(FOLDS if len(order) > 1 else 0):
@@ -322,7 +324,7 @@ def _people_aside(comparisons: Comparisons, seed: int) -> Iterator[tuple[Compari
 
 
 def _told_and_asked(pairs: Pairs, source: Source, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Return which answers of each person to tell, and which to ask: a share at random.
+    """Return the answers of each person to give and those to predict, at random.
 
     Pairs of one person's ratings follow from each other, so items are told of or asked about, never both. A pair of one
     of each is left out: an item on the highest level is above every item on another level. Such pairs are next to
@@ -350,7 +352,7 @@ def _trials(model: Any, aside: Iterable[tuple[Comparisons, Source, Pairs]]) -> l
 
 
 def _likeliest(trials: list[_Trial], answers: int, centre: Any) -> Sureness:
-    """What is expected, where nothing could be put aside."""
+    """Return the most likely values, or the expected ones if nothing could be held out."""
     if not trials:
         return Sureness(*map(float, np.exp(centre)))
     total = sum(float(trial.weight.sum()) for trial in trials)
@@ -363,5 +365,5 @@ def _likeliest(trials: list[_Trial], answers: int, centre: Any) -> Sureness:
 
     simplex = np.vstack([centre, centre + np.diag(STEPS)])
     options = {"maxfev": TRIES, "xatol": 0.05, "fatol": 1e-4, "initial_simplex": simplex}
-    best = optimize.minimize(value, centre, method="Nelder-Mead", options=options).x
+    best = scipy.optimize.minimize(value, centre, method="Nelder-Mead", options=options).x
     return Sureness(*map(float, np.exp(np.clip(best, -20.0, 20.0))))

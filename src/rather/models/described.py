@@ -1,4 +1,4 @@
-"""Features in a fitted model: which of them helped, their worth to users, and scores of things never compared."""
+"""Features in a fitted model: which of them helped, their worth to users, and scores of new things."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ class Describing(FactorEstimator):
 
         Columns of, block, columns, strength, used, gain, error. ``gain`` is how much a block lowers the log loss of
         held-out answers about items, or by users, of which only the features are known; ``error`` is its standard
-        error. Blocks without a clear gain are switched off. ``strength`` is that of the ridge (docs/mathematics.md).
+        error. Blocks without a clear gain are switched off. ``strength`` is that of the ridge; see the page "Features
+        and clicks" of the site.
         """
         fitted, rows = self.fitted, []
         for role, learned in sorted(fitted.features.items()):
@@ -179,7 +180,7 @@ class Describing(FactorEstimator):
         return out if not isinstance(users, (str, bytes)) and hasattr(users, "__iter__") else out[0]
 
     def _rewards(self, U: FloatArray, u: Codes, features: Any) -> FloatArray:
-        """Of some rows of U: a row each."""
+        """Return the rewards for some rows of U, a row each."""
         V = self._things(features)
         n, m = len(u), len(V)
         memory.require(12.0 * n * m, f"to score {m:,} things for {n:,} users", "ask for fewer at a time")
@@ -189,7 +190,7 @@ class Describing(FactorEstimator):
         return out.reshape(n, m)
 
     def _things(self, features: Any) -> FloatArray:
-        """Rows of V that features make."""
+        """Return the rows of V that follow from features."""
         learned = self._learned_of_items()
         encoder = learned.encoder
         if isinstance(features, np.ndarray):

@@ -1,4 +1,4 @@
-"""Estimates of what sways answers beside taste."""
+"""Estimates of effects on answers other than taste."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LARGEST = 1e30
 
 @dataclass(frozen=True)
 class Estimates:
-    """Of effects, in log-odds, with standard errors; the last is the reluctance to decide where there were ties."""
+    """Estimates of effects in log-odds, with standard errors; after ties the last is the reluctance to decide."""
 
     names: tuple[str, ...] = ()
     estimate: tuple[float, ...] = ()
@@ -25,7 +25,7 @@ class Estimates:
 
 
 @dataclass
-class Told:
-    """The estimates of one fitted model, once they are found; shared by all that answer from it."""
+class EffectEstimates:
+    """The estimated effects of one fitted model, computed once and shared by its copies."""
 
     found: Estimates | None = None

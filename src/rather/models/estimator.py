@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from copy import copy, deepcopy
@@ -22,6 +21,7 @@ from ..data.source import Source
 from ..data.tables import Table
 from ..errors import InputError, NotFittedError, number, one_of
 from ..native import FloatArray, threads
+from ..warned import warn
 from .calibration import Calibration, by_twins
 from .exclusions import Rows, exclusions, is_in, select
 from .files import save_model
@@ -35,8 +35,6 @@ from .unknown import check_unknown, left_out
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-REFIT = "items are learned from comparisons: fit again with some that involve it"
 
 
 class _Everyone:
@@ -91,7 +89,7 @@ class Estimator:
     ['A', 'B', 'C']
     """
 
-    UNKNOWN_USER = "fit again with some of their answers"
+    UNKNOWN_USER, UNKNOWN_ITEM = "fit user", "fit item"  # remedies
     params: Params
     n_threads: int | None = None
     seed: int = 0
@@ -438,7 +436,8 @@ class Estimator:
             raise
         # The warning is outside the try block, so the model stays even where warnings are errors.
         done = len(last.history or ())
-        warnings.warn(f"{what} interrupted after {done} rounds; the model is the best so far", stacklevel=3)
+        text = f"{what} interrupted after {done} rounds; the model is the best so far"
+        warn(text, "interrupted", stacklevel=3)
         return self
 
     def _title(self, what: str) -> str:
@@ -825,7 +824,7 @@ class Estimator:
         -----
         The probability is the logistic function of a slope times the difference of the scores. The slope depends on how
         many items the user has seen in training and on how many of the two items the user has not seen. The page
-        docs/mathematics.md has details.
+        "Uncertainty" of the site has details.
 
         Examples
         --------
@@ -1078,7 +1077,7 @@ class Estimator:
         return self.fitted.users.known(as_list(users), self.UNKNOWN_USER)
 
     def _item_codes(self, items: Any) -> Codes:
-        return self.fitted.items.known(as_list(items), REFIT)
+        return self.fitted.items.known(as_list(items), self.UNKNOWN_ITEM)
 
     @staticmethod
     def _pair_up(a: Codes, b: Codes, left: str, right: str) -> tuple[Codes, Codes]:

@@ -1,15 +1,15 @@
-"""How sure everybody's ranking is: who happened to vote, and how often.
+"""Standard errors of the ranking for everybody, which account for which users happened to answer.
 
-Scores b_j in log-odds; the estimate that solves sum over people of g_i(b) = ridge, with g_i the slopes of what person i
-said, moves with who is asked by (H^-1 (sum_i g_i g_i') H^-1)^(1/2), whatever people's own tastes are: answers of one
-person are correlated, people are not (P. Huber, 1967; K.-Y. Liang, S. Zeger: Longitudinal data analysis using
-generalized linear models, 1986). H is the curvature of the logistic loss, a Laplacian of who met whom, and 1 / t, t the
-variance of the scores: before anyone is asked an item is one of these, so that what few met is not taken for the best
-or the worst. A few people cannot say how people differ: as far as items outnumber them, their answers' own variance
-takes the place of sum_i g_i g_i', times by how much that exceeds it on the whole.
+The scores b_j in log-odds solve sum_i g_i(b) = ridge, where g_i is the gradient of the answers of person i. Their
+covariance is the sandwich H^-1 (sum_i g_i g_i') H^-1, whatever people's own tastes are: answers of one person are
+correlated, and people are independent (P. Huber, 1967; K.-Y. Liang, S. Zeger: Longitudinal data analysis using
+generalized linear models, 1986). H is the curvature of the logistic loss plus 1 / t. The curvature is a Laplacian of
+which items were compared, and t is the variance of the scores: the prior of an item keeps rarely compared items from
+looking best or worst. Few people say little about how people differ. As far as items outnumber people, the variance of
+the answers themselves takes the place of sum_i g_i g_i', multiplied by the overall ratio of the two.
 
-People are counted by their shares of the answers, 1 / sum_i share_i^2. Somebody who gave nearly all answers has slopes
-that sum to about 0 at the optimum, and one person has no others to compare with.
+The effective number of people is 1 / sum_i share_i^2, with their shares of the answers. The gradient of somebody who
+gave nearly all answers sums to about 0 at the optimum, and one person cannot be compared with others.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sparse
+import scipy
 
 from ..data.source import Source
 from ..logistic import sigmoid
@@ -75,7 +74,7 @@ def moved(
 def _slopes(rows: Any, winner: Any, loser: Any, values: Any, shape: tuple[int, int]) -> Any:
     """Return the sum, row by row, of a value for each pair's winner and minus that for its loser."""
     at = np.concatenate((rows, rows)), np.concatenate((winner, loser))
-    return sparse.csr_array(sparse.coo_array((np.concatenate((values, -values)), at), shape=shape))
+    return scipy.sparse.csr_array(scipy.sparse.coo_array((np.concatenate((values, -values)), at), shape=shape))
 
 
 def _laplacian(j: Any, k: Any, weight: Any, items: int) -> Any:

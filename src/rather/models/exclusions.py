@@ -27,7 +27,7 @@ def exclusions(
     seen: Callable[[], Rows] | None,
     names: Mapping[str, str],
 ) -> tuple[Rows | None, Codes]:
-    """What each of some users must not be shown, as codes of items; and what is left to choose from for all of them.
+    """Return the items that each user must not be shown, and the items left for all of them, as codes.
 
     ``people`` and ``items`` are those that the model knows; ``seen`` is what "seen" means for the users.
     """
@@ -45,7 +45,7 @@ def exclusions(
         start, item = exclude.source.met()
         who, what = np.repeat(exclude.users, np.diff(start)), exclude.items[item]
     elif is_list(exclude):
-        gone = items.known(exclude if hasattr(exclude, "__array__") else list(exclude), "it cannot be excluded")
+        gone = items.known(exclude if hasattr(exclude, "__array__") else list(exclude), "exclude known items")
         return None, among[~np.isin(among, gone)]
     else:
         own = {role: _column(exclude, role, names) for role in ("user", "item")}

@@ -1,4 +1,4 @@
-"""What a model learned of features: how much of a person's or an item's vector follows from what is known of them."""
+"""Coefficients of features in a fitted model, which predict the vectors of users or items."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST = 1e15  # of a coefficient
 
 
 def known_of(comparisons: Comparisons | None) -> Known:
-    """What comparisons say is known of their users and items."""
+    """Return the features that come with comparisons."""
     return NOTHING if comparisons is None else Known(comparisons.user_features, comparisons.item_features)
 
 
@@ -46,7 +46,7 @@ class Learned:
     def of(
         cls, known: Described, beside: FloatArray, rows: FloatArray, count: Any, gains: Any, n_threads: int
     ) -> Learned:
-        """From the coefficients in a fit of the blocks that are in use, and the rows, which so many met.
+        """Return the learned features, from the coefficients of the blocks in use and from the rows with counts.
 
         Without a count, the coefficients in the fit stand for those of what nothing else is known of.
         """
@@ -60,12 +60,12 @@ class Learned:
         return cls(known.encoder, by_themselves, known.strengths, gains, known.spread, in_fit, known.alone, known.own)
 
     def units(self) -> FloatArray:
-        """What each column changes by: for having a value, else by its standard deviation."""
+        """Return the change of each column: for a category, having it; else one standard deviation."""
         units = self.encoder.units()
         return np.asarray(np.where(np.isnan(units), self.spread, units), np.float32)
 
     def used(self) -> Any:
-        """Which of the encoder's columns are in blocks that are in use."""
+        """Return which of the encoder's columns are in blocks that are in use."""
         out = np.zeros(self.encoder.width, bool)
         for block, strength in zip(self.encoder.blocks, self.strengths, strict=True):
             out[block.start : block.stop] = strength != OFF
@@ -111,7 +111,7 @@ class Learned:
 
     @classmethod
     def restored(cls, role: str, tensors: dict[str, Any], about: dict[str, Any], rows: int) -> Learned:
-        """From a file, of vectors that have so many numbers; a ValueError if its parts do not fit together."""
+        """Return the features from a file; raise a ValueError if its parts do not fit together."""
         prefix = f"{role}_features_"
         mine = {name[len(prefix) :]: array for name, array in tensors.items() if name.startswith(prefix)}
         coefficients, beside, spread = (mine.pop(name) for name in ("coefficients", "beside", "spread"))

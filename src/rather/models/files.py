@@ -52,7 +52,7 @@ def save_model(model: Any, path: str | Path, comparisons: bool = True) -> None:
 
 
 def about_model(model: Any) -> dict[str, Any]:
-    """What a file says of a fitted model beside its tensors and ids, as JSON: what ``assembled`` takes."""
+    """Return the JSON of a model file, without tensors and ids, in the form that ``assembled`` takes."""
     fitted, now = model.fitted, model.get_params()
     given = {name: fitted.params.get(name, value) for name, value in now.items()}  # whatever set_params said since
     params = {k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()}
@@ -90,7 +90,7 @@ def load_model(path: str | Path, kinds: Mapping[str, type[Any]]) -> Any:
 
 
 def _renamed(about: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:
-    """What a file says, in today's names: AltSVM had the paper's algorithm as an option."""
+    """Return the contents of a file in today's names: AltSVM had the paper's algorithm as an option."""
     given = about["params"]
     plain = all(given.get(name) == value for name, value in PLAIN.items())
     if about["class"] == "AltSVM" and (given.get("solver") == "sdca" or plain):
@@ -146,7 +146,7 @@ def _is_sound(model: FittedModel, fitted: Any) -> bool:
 
 
 def _calibration(said: Any) -> Calibration | None:
-    """What a file says of probabilities; older ones have a slope alone."""
+    """Return the calibration in a file; older files have only a slope."""
     if isinstance(said, dict):
         return Calibration(**said)
     return None if said is None else Calibration(float(said))

@@ -1,8 +1,7 @@
-"""The result of a fit: one value, which an estimator holds and the next fit replaces by one assignment."""
+"""The result of a fit: one value, which an estimator holds and the next fit replaces."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar, overload
@@ -14,9 +13,10 @@ from ..solving.certificate import Certificate
 from ..solving.described import Known
 from ..solving.rounds import SMALLER, Record, Solver, Stop, rounds
 from ..solving.scales import UserRule
+from ..warned import warn
 from .calibration import Slope
-from .crowd import Found
-from .estimates import Told
+from .crowd import TastePrior
+from .estimates import EffectEstimates
 from .exclusions import Rows
 from .features import Learned, known_of
 from .interest import Interest
@@ -43,8 +43,8 @@ class FittedModel:
     scorer: Scorer
     training: Comparisons | None  # None: read from a file without them
     slope: Slope = field(default_factory=Slope)  # the calibration of probabilities
-    told: Told = field(default_factory=Told)  # estimates of effects with standard errors
-    sure: Found = field(default_factory=Found)  # what intervals are computed from
+    effect_estimates: EffectEstimates = field(default_factory=EffectEstimates)
+    taste_prior: TastePrior = field(default_factory=TastePrior)  # what intervals are computed from
 
     # the settings that the fit used, and its course
     loss: str | None = None
@@ -115,7 +115,7 @@ def in_rounds(
     """
     if len(history) > stop.max_rounds:
         text = f"the checkpoint has {len(history)} rounds already, more than max_iter={stop.max_rounds}; all are kept"
-        warnings.warn(text, stacklevel=5)
+        warn(text, "checkpoint-rounds", stacklevel=5)
     records = list(history)
 
     def model() -> FittedModel:

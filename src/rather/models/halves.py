@@ -1,15 +1,14 @@
-"""Effects, estimated with halves of the people: what is due to items that were fitted to the same answers is taken off.
+"""Estimates of effects, corrected for the bias of items that were fitted to the same answers.
 
-A model of how people answer (``solving.mixed``) allows for what is not known of people, but takes the items' vectors as
-known, and those were fitted to the same answers: they agree with them too well, by about as much as there are fewer
-answers. With half of the people there are half as many, so that
+The model of answers (``solving.mixed``) allows for uncertain people, but takes the items' vectors as known. These were
+fitted to the same answers and agree with them too well, by an amount that is inversely proportional to the number of
+answers. Half of the people give half of the answers, so the bias is about
 
     mean of the estimates from either half - estimate from all
 
-is about by how much the latter is off: the split-panel jackknife (G. Dhaene, K. Jochmans: Split-panel jackknife
-estimation of fixed-effect models. Review of Economic Studies 82, 2015). That takes enough answers. Of one half's items
-with the other half's people nothing agrees too well, and estimates are too small by what is not known of the items; if
-that is far from the others, they are what there is.
+This is the split-panel jackknife (G. Dhaene, K. Jochmans: Split-panel jackknife estimation of fixed-effect models.
+Review of Economic Studies 82, 2015). It needs enough answers. Items of one half with the people of the other half have
+no such bias, but the errors of the items make these estimates too small. They are used if they are far from the others.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def estimates(
 def _fits(
     fitted: FittedModel, factors: Factors, spec: Spec, source: Source, parts: list[Source], effects: Any
 ) -> list[Problem]:
-    """What the model would be of either part, as stiff for its size."""
+    """Fit the model to either part, with the regularisation scaled to its size."""
     scale, bias_scale = reg_scales(
         source.store, loss=spec.loss, scales=spec.scales(source)[0], n_threads=spec.n_threads
     )

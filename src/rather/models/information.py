@@ -1,14 +1,14 @@
-"""What an answer is worth: of all pairs of items that a person may be asked about, and how many settle the top.
+"""The information of an answer about a pair of items, and the number of answers that settle the first places.
 
-An answer about items j and k says of a taste as much as it is uncertain, less what stays uncertain if the taste were
-known: with m and v the mean and the variance of how much more j is worth (in log-odds), v of it by tastes that are not
-known and e by likings of j and k alone, which say nothing of other items,
+The information of an answer about items j and k is its entropy less the entropy that would remain if the taste were
+known. In log-odds, j is worth m more than k on average, with variance v from uncertain tastes and variance e from
+likings of j and k alone, which say nothing about other items:
 
     information = h(E sigma(z)) - E h(sigma(z)),    z ~ N(q m, q^2 v),    q^2 = 1 / (1 + pi e / 8)
 
 with h the entropy in bits, in the closed form of N. Houlsby et al. (Bayesian active learning for classification and
-preference learning, 2011). Aimed at the top, what counts is how much an answer narrows down the worth of the items that
-may be among the best, each as far as it may be. All in codes of items.
+preference learning, 2011). For the first places, the value of an answer is how much it narrows down the worth of the
+items that may be among them, each weighted by that possibility. All items are codes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri, xlogy
+import scipy
 
 from ..data.ids import Codes
 from ..logistic import sigmoid
@@ -76,7 +76,7 @@ def pick(
 
 
 def _largest(worth: Any, n: int) -> Any:
-    """Where the n largest are, the largest first; of equal ones those before."""
+    """Return the positions of the n largest, in order; the first of equal ones come first."""
     few = np.flatnonzero(worth >= np.partition(worth, len(worth) - n)[len(worth) - n])
     return few[np.argsort(-worth[few], kind="stable")][:n]
 
@@ -139,7 +139,7 @@ def narrower(C: Any, j: Any, k: Any, a: float, v: float) -> Any:
 
 
 def _free(items: Codes, asked: Iterable[tuple[int, int]]) -> Any:
-    """Which pairs of candidates have not been answered."""
+    """Return which pairs of candidates have not been answered."""
     free = np.ones((len(items), len(items)), bool)
     place = {int(item): n for n, item in enumerate(items)}
     for a, b in asked:
@@ -149,7 +149,7 @@ def _free(items: Codes, asked: Iterable[tuple[int, int]]) -> Any:
 
 
 def _worth(belief: Belief, items: Codes) -> tuple[Any, Any, Any]:
-    """The mean and the covariance of what items are worth, and as much of the latter as tastes explain."""
+    """Return the mean and the covariance of the worth of items, and the part of the covariance that tastes explain."""
     rows, q = belief.rows(items), belief.Z.shape[1]
     C = belief.known.covariances(rows, rows)
     C[np.diag_indices(len(items))] += belief.fresh(items)
@@ -159,7 +159,7 @@ def _worth(belief: Belief, items: Codes) -> tuple[Any, Any, Any]:
 
 
 def values(belief: Belief, items: Codes, aim: str) -> tuple[Any, Any, Any, Any]:
-    """Of every pair of candidates: what it is worth to ask; means, variances of differences, information."""
+    """Return for every pair of candidates the value of asking, and mean, variance and information."""
     m, C, taste = _worth(belief, items)
     v, by_taste = _apart(C), _apart(taste)
     information = information_of(m[:, None] - m, by_taste, np.maximum(v - by_taste, 0.0))
@@ -177,13 +177,13 @@ def values(belief: Belief, items: Codes, aim: str) -> tuple[Any, Any, Any, Any]:
 
 
 def _apart(C: Any) -> Any:
-    """Variances of differences."""
+    """Return the variances of differences."""
     d = np.diag(C)
     return np.maximum(d[:, None] + d - 2 * C, 0.0)
 
 
 def _narrowed(across: Any, v: Any, a: Any, weight: Any) -> Any:
-    """By how much an answer about each pair narrows down items, of which ``across`` are covariances with candidates."""
+    """Return how much an answer about each pair reduces variances; ``across`` are covariances with candidates."""
     held = (across * weight[:, None]).T @ across
     d = np.diag(held)
     return a / (1 + a * v) * (d[:, None] + d - 2 * held)
@@ -193,29 +193,29 @@ def information_of(m: Any, v: Any, e: Any) -> Any:
     """In bits: see the head of this file."""
     q = 1 / (1 + np.pi / 8 * e)
     mean, variance = np.sqrt(np.pi / 8 * q) * m, np.pi / 8 * q * v
-    p = ndtr(mean / np.sqrt(1 + variance))
-    entropy = -(xlogy(p, p) + xlogy(1 - p, 1 - p)) / np.log(2)
+    p = scipy.special.ndtr(mean / np.sqrt(1 + variance))
+    entropy = -(scipy.special.xlogy(p, p) + scipy.special.xlogy(1 - p, 1 - p)) / np.log(2)
     stays = BEND / np.sqrt(variance + BEND**2) * np.exp(-(mean**2) / (2 * (variance + BEND**2)))
     return np.maximum(entropy - stays, 0.0)
 
 
 def _contenders(belief: Belief, items: Codes, most: int) -> Codes:
-    """Items that may be among the best."""
+    """Return the items that may be among the best."""
     if len(items) <= most:
         return items
     rows = belief.rows(items)
     variance = belief.known.variances(rows) + belief.fresh(items)
-    may_be = belief.offset[items] + rows @ belief.known.mean + ndtri(0.9) * np.sqrt(variance)
+    may_be = belief.offset[items] + rows @ belief.known.mean + scipy.special.ndtri(0.9) * np.sqrt(variance)
     return np.sort(items[np.argpartition(-may_be, most)[:most]])
 
 
 def _top_chances(m: Any, C: Any, top: int, draws: Any) -> Any:
-    """Of each item to be among the first."""
+    """Return each item's probability of being among the first."""
     return _first(m + draws @ _root(C).T, top, draws).mean(axis=0)
 
 
 def _first(worth: Any, top: int, draws: Any) -> Any:
-    """Which are the first of every row; of equal ones, any."""
+    """Return the first of every row; equal ones in any order."""
     worth = worth + 1e-9 * (1 + np.abs(worth).max()) * draws
     made = np.zeros(worth.shape, bool)
     np.put_along_axis(made, np.argpartition(-worth, top - 1, axis=1)[:, :top], True, 1)

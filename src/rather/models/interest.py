@@ -1,13 +1,13 @@
-"""What people would take up, from who met what: what to show is more than what would be liked.
+"""The interest of users in items, from which items they met, for lists of items to show.
 
-Scores learned from ratings say which of two items a person would rather have, as if they had met both. Most of what
-they would like they will never take up, so lists to show ask for both. With the features of ``solving.exposure``,
+Scores from ratings predict which of two items a user would prefer, as if the user had met both. Users never take up
+most of the items they would like, so lists combine preference and interest. With the features of ``solving.exposure``,
 
     q_ij = z_i . R_j sqrt(n_j),    z_i = the sum of R_j / sqrt(n_j) over the items that i met
 
-is how much i's choice of items points to j: a low-pass filter on the graph of who met what, of as many features as have
-singular values above those of chance (and LEAST at least). Lists are ordered by s_ij + q_ij, both in units of their
-standard deviation over the items for i.
+measures how much the items that i chose point to j. It is a low-pass filter on the graph of users and items. It has as
+many features as there are singular values above those of chance, and at least LEAST. Lists are ordered by s_ij + q_ij,
+each in units of its standard deviation over the items for i.
 """
 
 from __future__ import annotations

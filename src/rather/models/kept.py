@@ -1,4 +1,4 @@
-"""The comparisons that a model was fitted to, as tensors in its file: a loaded model needs them for updates."""
+"""The comparisons of a fit as tensors in the model file, which updates of a loaded model need."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _check(name: str, column: Any, n: int, size: tuple[int, int]) -> None:
 
 
 def _check_carried(pairs: Pairs, effects: Any) -> None:
-    """What votes carry: a name for every number that surrounds them, and ties in two halves."""
+    """Check that every column beside votes has a name, and that ties are in two halves."""
     wide = 0 if pairs.around is None else pairs.around.shape[-1]
     sound = isinstance(effects, list) and len(set(map(str, effects))) == len(effects) == wide
     sound = sound and all(isinstance(name, str) for name in effects)

@@ -1,4 +1,4 @@
-"""The best of scores that are at hand, with exclusions."""
+"""The best items by given scores, with exclusions."""
 
 from __future__ import annotations
 

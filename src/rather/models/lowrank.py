@@ -39,6 +39,7 @@ class LowRank(Certified, FoldInModel):
     balance: float | None
     exposure: bool | None
     ties: str
+    UNKNOWN_ITEM = "add item"
 
     def _facts(self) -> list[str]:
         fitted = self.fitted
@@ -123,7 +124,9 @@ class LowRank(Certified, FoldInModel):
             fitted.known, around, () if around is None else self._effects_of(source) * around.scale,
         )  # fmt: skip
 
-    def _sure_of(self, fitted: FittedModel, comparisons: Comparisons, found: Calibration | None) -> FittedModel:
+    def _with_calibration(
+        self, fitted: FittedModel, comparisons: Comparisons, found: Calibration | None
+    ) -> FittedModel:
         """Return the last model of a fit with the calibration that held-out answers gave it.
 
         A fit that did not converge gets no calibration.
@@ -137,7 +140,7 @@ class LowRank(Certified, FoldInModel):
         spec = replace(self._fitted_spec(), n_threads=threads(self.n_threads))
         return halves.estimates(self.fitted, spec, source, self._effects_of(source), self._models_ties(source))
 
-    def _check_told_apart(self, source: Source) -> None:
+    def _check_identifiable(self, source: Source) -> None:
         """Refuse an effect that nearly is a difference of two numbers of the items.
 
         Such an effect cannot be told from the items' worth.

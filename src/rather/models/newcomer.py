@@ -141,7 +141,7 @@ class Newcomer:
         ['cola', 'tea']
         """
         if interval is not None or top is not None:
-            raise InputError(f"{type(self.model).__name__} does not know how sure it is of places; fit AltSVM")
+            raise InputError(f"{type(self.model).__name__} has no ranges of places; fit AltSVM")
         made: Table = self.model.rank(self._id, items=items)
         return made
 

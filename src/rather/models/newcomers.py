@@ -1,4 +1,4 @@
-"""Models that newcomers can join: the convex problem that a few answers pose in one vector, and its solution."""
+"""The base class of models to which new users are added: the convex problem of one vector, and its solution."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .answers import (
 )
 from .belief import Belief
 from .calibration import Slope
-from .crowd import Answers, Found
+from .crowd import Answers, TastePrior
 from .described import Describing
 from .exclusions import Rows, select
 from .features import Learned, means
@@ -55,7 +55,7 @@ PRIOR = "exposure_parts", "exposure_coefficients"
 class FoldInModel(Describing, Sure):
     """Learn vectors from comparisons, so that new users can be added from a few answers."""
 
-    UNKNOWN_USER = "use fold_in(...) to add a person from a few answers"
+    UNKNOWN_USER = "add person"
 
     @property
     def exposure_(self) -> bool:
@@ -243,7 +243,7 @@ class FoldInModel(Describing, Sure):
         joined = replace(
             fitted, users=comparisons.user_vocabulary, scorer=Factors.packed(U, self._factors.V, self.rank_),
             seen=(start, items[met]), posed=None, proof=None, frame_kind=comparisons.frame_kind,
-            said=(source if over is self else None, items, known), parent=fitted, sure=Found(),
+            said=(source if over is self else None, items, known), parent=fitted, taste_prior=TastePrior(),
             names={**fitted.names, **comparisons.names}, trust=None,
             slope=slope if own is None else Slope(slope.found, own),
         )  # fmt: skip
@@ -261,7 +261,7 @@ class FoldInModel(Describing, Sure):
         return self._learned_of_people().encoder.read_one(features)
 
     def _one(self, comparisons: Comparisons, known: FloatArray | None = None) -> Person:
-        """The newcomer whom comparisons are of."""
+        """Return the new user of some comparisons."""
         if comparisons.n_users != 1:
             raise InputError(
                 f"the comparisons are those of {comparisons.n_users:,} users; fold_in takes one person's, fold_in_many "
@@ -297,7 +297,7 @@ class FoldInModel(Describing, Sure):
         )  # fmt: skip
 
     def _newcomers_belief(self, source: Source, items: Codes, known: FloatArray | None) -> Belief:
-        """What is known of the one user of a source."""
+        """Return the posterior of the one user of a source."""
         expected = self._expected_of(source, items, known)
         rng = np.random.default_rng(self.seed % 2**63)
         answers = Answers(source, np.zeros(1, np.int32), rng, self._effects_of(source)).of(0)
@@ -360,7 +360,7 @@ class FoldInModel(Describing, Sure):
     def _newcomers_means(
         self, source: Source, items: Codes, n_threads: int, known: FloatArray | None
     ) -> FloatArray | None:
-        """What the vectors of newcomers are expected to be, from the items they met and what is known of them."""
+        """Return the prior means of the vectors of new users, from the items they met and their features."""
         mean, fitted, rank = None, self.fitted, self.rank_
         if fitted.prior is not None:
             parts, coefficients = fitted.prior
@@ -506,7 +506,7 @@ class FoldInModel(Describing, Sure):
 
 
 def _no_reluctance() -> None:
-    """Return the reluctance to decide of someone who met nothing that the model knows."""
+    """Return the reluctance to decide of a user without answers about items of the model."""
 
 
 def solve_users(problem: Problem) -> None:

@@ -1,4 +1,4 @@
-"""Rankings that say how sure they are: places of items by draws of what they may be worth."""
+"""Ranges of places of items, by draws from the posterior of their worth."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def n_draws(n_items: int) -> int:
 
 
 def check(interval: Any, top: Any, n_items: int) -> int:
-    """How many items are the top."""
+    """Return the number of items that count as the top."""
     number("interval", interval, above=0.0, below=1.0)
     if top is None:
         return 10 if n_items >= 20 else min(3, n_items)
@@ -25,12 +25,12 @@ def check(interval: Any, top: Any, n_items: int) -> int:
 
 
 def ranked(draws: Any, interval: float, top: int) -> dict[str, Any]:
-    """From draws of the worth of items, a row each: their order, best first, and of each in that order
+    """Rank items by draws of their worth, a row each. Return their order, best first, and for each in that order
 
-    - score: what it is worth on average,
+    - score: its mean worth,
     - best, worst: the range of places that holds it with about that probability (see ``shortest``),
     - p_top: the probability of being among the first ``top``,
-    - group: from the first on, items that cannot be told apart from the best of their group: each is behind it with
+    - group: from the first on, items that cannot be distinguished from the best of their group: each is behind it with
       less than that probability.
     """
     n = draws.shape[1]

@@ -1,4 +1,4 @@
-"""The problem that a model was fitted to, to be posed again at its factors."""
+"""The problem of a fit, which can be posed again at its factors."""
 
 from __future__ import annotations
 

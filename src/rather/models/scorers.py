@@ -1,4 +1,4 @@
-"""How a fitted model scores: values that give every user and item, by their codes, a number."""
+"""Scorers: the score of every user and item of a fitted model, by their codes."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""How strong features are: chosen on items and people of whom nothing but their features is known.
+"""The choice of the strengths of features, on items and users whose answers are held out.
 
-A fifth of the items and of the people are left out of fits with features of various strengths, several times over where
-there are few; what was said about and by them is then predicted from their features alone. All blocks begin at the
-usual strength, and get weaker or stronger together as long as that lowers the log loss by more than a standard error;
-then each by itself. A block that does not lower it by as much is switched off. The unit is the item (or the
-person), for a lucky guess about an item is right in every answer about it: answers that share an item are correlated.
+A fifth of the items and of the users are left out of fits with features of various strengths, several times if there
+are few. Answers about them and by them are then predicted from their features alone. All blocks begin at the usual
+strength. First all together, then each alone gets weaker or stronger as long as that lowers the log loss by more than
+a standard error. A block that does not lower it by as much is switched off. The unit of the standard error is the item
+or the user, because answers about one item are correlated.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Chosen:
 
     @classmethod
     def of(cls, strengths: Any, gains: Any, alone: Any) -> Chosen:
-        """From JSON."""
+        """Return the choice from JSON."""
         told = tuple(None if g is None else (float(g[0]), float(g[1])) for g in gains)
         return cls(tuple(OFF if s is None else float(s) for s in strengths), told, float(alone))
 
@@ -122,7 +122,7 @@ def _times(comparisons: Comparisons, asked: Sequence[bool]) -> int:
 
 
 class Fit(NamedTuple):
-    """What is kept of a fit: a problem is large."""
+    """The parts of a fit that are kept, because a problem is large."""
 
     U: FloatArray
     V: FloatArray
@@ -132,7 +132,7 @@ class Fit(NamedTuple):
 
 
 class _Trial:
-    """What is said by people, and about items, who are left out of fits."""
+    """Answers by users, and about items, that are left out of fits."""
 
     def __init__(
         self, spec: Spec, comparisons: Comparisons, known: Known, asked: Sequence[bool], exposed: bool, time: int
@@ -327,7 +327,7 @@ class _Search:
             now = tried
 
     def _one_by_one(self, side: int) -> None:
-        """Each block of a side by itself: stiffer and looser, where there are several, and off."""
+        """Try each block of a side alone: stronger and weaker regularisation, if there are several blocks, and off."""
         for block in range(self.blocks[side]):
             now = self.best[side]
             for times in (APART, 1 / APART) if self.blocks[side] > 1 else ():
@@ -345,7 +345,7 @@ class _Search:
         return gain > SURE * error
 
     def _gain(self, side: int, without: _Tried, having: _Tried) -> tuple[float, float]:
-        """By how much the mean log loss falls, and the standard error of that; too few items or people are no sign."""
+        """Return the decrease of the mean log loss and its standard error; too few items or users give no gain."""
         tests = [trial.tests[side] for trial in self.trials]
         apart = [a - b for a, b in zip(without.losses[side], having.losses[side], strict=True)]
         n = sum(float(test.weight.sum()) for test in tests)
@@ -357,7 +357,7 @@ class _Search:
 
 
 def _stretched(m: Any, new: Any, w: Any) -> Any:
-    """Margins in log-odds, a m + d new, with the likeliest a and d: d is what it is worth to be new, not to be good."""
+    """Return margins in log-odds, a m + d new, with the most likely a and d; d is the worth of being new."""
     typical = float(np.sqrt(np.average(m**2, weights=w))) if len(m) else 0.0
     Z = np.stack((m / (typical or 1.0), new), axis=1)
     t = np.zeros(2)

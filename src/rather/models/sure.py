@@ -18,7 +18,7 @@ from ..errors import InputError, number
 from ..native import threads
 from . import places
 from .belief import Belief, Items, between
-from .crowd import Answers, Crowd, Found, found, spread
+from .crowd import Answers, Crowd, TastePrior, found, spread
 from .estimator import EVERYONE
 from .everyone import moved
 from .fitted import FittedModel
@@ -78,8 +78,8 @@ class Sure(Swayed):
         Notes
         -----
         The ranges for one user come from the posterior of the user's taste. The ranges of the shared ranking take into
-        account which users happened to answer: answers of one user are correlated, and users are independent. See "What
-        is known of a person" in docs/mathematics.md.
+        account which users happened to answer: answers of one user are correlated, and users are independent. See the
+        page "Uncertainty" of the site.
 
         Examples
         --------
@@ -264,7 +264,7 @@ class Sure(Swayed):
         return self._table(columns, interval=float(interval))
 
     def _swayed_by(self, side: Any, covariates: Any, n: int) -> Any:
-        """What surrounds n questions, in log-odds."""
+        """Return the effect of the context of n questions, in log-odds."""
         return self._crowd().sureness[0].bias * (
             self._surroundings(side, covariates, n) @ np.array([*self.context_effects_.values()])
         )
@@ -278,14 +278,14 @@ class Sure(Swayed):
         return int(u[0])
 
     def _belief(self, u: int) -> Belief:
-        """What is known of a user."""
+        """Return the posterior of a user."""
         return next(self._beliefs(np.array([u])))
 
     def _beliefs(self, users: Codes) -> Iterator[Belief]:
-        """What is known of some users, one after the other."""
+        """Yield the posteriors of some users."""
         self._crowd()
         fitted = self.fitted
-        newcomers, sure = fitted.said is not None, fitted.sure
+        newcomers, sure = fitted.said is not None, fitted.taste_prior
         if fitted.said is not None:
             source, items, known = fitted.said
             if source is None:
@@ -303,7 +303,7 @@ class Sure(Swayed):
             yield self._believed(None if expected is None else expected[u], told, bool(beside[u]), newcomers)
 
     def _told_by(self, answers: Any, items: Codes | None, u: int | None) -> Any:
-        """Answers in the model's codes, as much as they are to be trusted."""
+        """Return answers in the model's codes, weighted by trust."""
         winner, loser, count, swayed = answers
         if items is not None:
             winner, loser = items[winner], items[loser]
@@ -322,7 +322,7 @@ class Sure(Swayed):
         return None if mean is None else mean[:, : self.rank_].astype(np.float64)
 
     def _is_beside(self, source: Source, items: Codes | None, known: Any) -> Any:
-        """Of whom all is known that the model expects vectors from: what they chose to meet, and their features."""
+        """Return for which users the model has prior means: those with chosen items and features."""
         fitted = self.fitted
         described = known is not None or (items is None and fitted.known.users is not None)
         if fitted.user_features is not None and not described:
@@ -332,26 +332,26 @@ class Sure(Swayed):
         return np.diff(source.store.start) > 0
 
     def _newcomers_means(self, source: Source, items: Codes, n_threads: int, known: Any) -> Any:
-        """The vectors expected of newcomers."""
+        """Return the prior means of the vectors of new users."""
         return None
 
     def _believed(
         self, expected: Any = None, answers: Any = None, beside: bool = False, newcomer: bool = True
     ) -> Belief:
-        """What is known of someone of whom this is expected, and who gave these answers."""
+        """Return the posterior of a person with this prior mean and these answers."""
         return Belief(self._items_met(beside, newcomer), expected, answers)
 
     def _items_met(self, beside: bool = False, newcomer: bool = True) -> Items:
-        crowd, made, kind = self._crowd(), self.fitted.sure.items, (beside, newcomer)
+        crowd, made, kind = self._crowd(), self.fitted.taste_prior.items, (beside, newcomer)
         if kind not in made:
             made[kind] = Items.of(self._factors, crowd, beside, newcomer)
         found: Items = made[kind]
         return found
 
     def _crowd(self) -> Crowd:
-        """What is known of people before they say anything."""
+        """Return the prior of people's tastes."""
         fitted = self.fitted
-        sure = fitted.sure
+        sure = fitted.taste_prior
         if sure.crowd is not None:
             return sure.crowd
         if fitted.parent is not None:
@@ -376,10 +376,10 @@ class Sure(Swayed):
     # -- files --------------------------------------------------------------------------------------------------
 
     def _kept_crowd(self) -> Crowd | None:
-        """What a file holds of it, if how sure to be is known."""
+        """Return the prior that a file would hold; None if it was not estimated."""
         fitted = self.fitted
-        known = (fitted.parent or fitted).sure
-        return fitted.sure.crowd if known.sureness is None and known.crowd is None else self._crowd()
+        known = (fitted.parent or fitted).taste_prior
+        return fitted.taste_prior.crowd if known.sureness is None and known.crowd is None else self._crowd()
 
     def _tensors(self) -> dict[str, Any]:
         crowd = self._kept_crowd()
@@ -395,7 +395,7 @@ class Sure(Swayed):
         if "sureness" in about:
             assert isinstance(fitted.scorer, Factors)
             crowd = Crowd.restored(tensors, about["sureness"], fitted.scorer.rank, len(fitted.items))
-            fitted.sure = Found(crowd.sureness, crowd)
+            fitted.taste_prior = TastePrior(crowd.sureness, crowd)
         return True
 
 
@@ -403,8 +403,8 @@ def of_things() -> Any:
     raise InputError("intervals are of items that people meet again; of things that occur once there are none")
 
 
-def with_more_items(sure: Found, spread_out: Any) -> Found:
-    """What was found, where there are more items, of which nobody has met any yet."""
+def with_more_items(sure: TastePrior, spread_out: Any) -> TastePrior:
+    """Return the prior with more items, which nobody has met yet."""
     if sure.crowd is None:
-        return Found(sure.sureness)
-    return Found(sure.sureness, replace(sure.crowd, count=spread_out(sure.crowd.count[:, None])[:, 0]))
+        return TastePrior(sure.sureness)
+    return TastePrior(sure.sureness, replace(sure.crowd, count=spread_out(sure.crowd.count[:, None])[:, 0]))

@@ -1,4 +1,4 @@
-"""Effects of the context of a vote, such as position bias, which are removed from rankings; ties; trust in users."""
+"""The base class of models with effects of context, such as position bias, with ties, and with trust."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..errors import InputError, number
 from ..native import FloatArray
 from ..solving.effects import swayed
 from .calibration import Calibration
-from .estimates import LARGEST, Estimates, Told
+from .estimates import LARGEST, EffectEstimates, Estimates
 from .exclusions import is_in
 from .factors import FactorEstimator
 from .fitted import FittedModel
@@ -40,7 +40,7 @@ class Swayed(FactorEstimator):
 
     @property
     def context_effects_(self) -> Mapping[str, float]:
-        """What one unit of each effect adds to a margin of scores."""
+        """Return what one unit of each effect adds to a margin of scores."""
         return self.fitted.context_effects
 
     def effects(self) -> Table:
@@ -70,7 +70,8 @@ class Swayed(FactorEstimator):
         -----
         With reluctance :math:`r`, a user who likes two items equally prefers either with probability :math:`1 / (1 +
         e^r)` and ties otherwise. Effects are estimated in a separate model of the answers given the items, without the
-        shrinkage of the fit (docs/mathematics.md). With very few answers the estimates are too small.
+        shrinkage of the fit. With very few answers the estimates are too small. The page "Uncertainty" of the site has
+        the formulas.
 
         Examples
         --------
@@ -83,7 +84,7 @@ class Swayed(FactorEstimator):
         return copy(self)._effects()
 
     def _effects(self) -> Table:
-        told = self.fitted.told
+        told = self.fitted.effect_estimates
         known = told.found = told.found or self._estimated()
         estimate, error = np.array(known.estimate), np.array(known.error)
         low, high = estimate - NORMAL * error, estimate + NORMAL * error
@@ -154,7 +155,7 @@ class Swayed(FactorEstimator):
         Notes
         -----
         The probability depends on the difference of the scores, on how many items the user has seen in training, and on
-        how many of the two items the user has not seen (docs/mathematics.md).
+        how many of the two items the user has not seen. The page "Uncertainty" of the site has the formula.
 
         Examples
         --------
@@ -219,7 +220,7 @@ class Swayed(FactorEstimator):
         return fitted.training is not None and self._models_ties(fitted.training.source)
 
     def _read(self, comparisons: Comparisons) -> Comparisons:
-        """The comparisons as ``ties`` reads them."""
+        """Return the comparisons in the form that ``ties`` reads."""
         source = comparisons.source
         if self.ties == "half" and isinstance(source, Votes) and source.pairs().tied is not None:
             return comparisons._with(source.without_ties())
@@ -242,7 +243,7 @@ class Swayed(FactorEstimator):
         return np.asarray(known.own, np.float32)
 
     def _newcomers_reluctance(self, source: Source, U: FloatArray, items: Any) -> FloatArray | None:
-        """The factors of people with these vectors, whose answers are about these items."""
+        """Return the reluctance factors of new users with these vectors, given answers about these items."""
         found = self.fitted.slope.found
         if found is None or not found.tie or not isinstance(source, Votes):
             return None
@@ -258,7 +259,7 @@ class Swayed(FactorEstimator):
         return super()._tensors() | {name: each for name, each in known.items() if each is not None}
 
     def _about(self) -> dict[str, Any]:
-        told = self.fitted.told.found
+        told = self.fitted.effect_estimates.found
         known = {"sway": dict(self.context_effects_)} if self.context_effects_ else {}
         return {**super()._about(), **known, **({} if told is None else {"effects": asdict(told)})}
 
@@ -267,8 +268,9 @@ class Swayed(FactorEstimator):
         if not all(isinstance(x, (int, float)) and abs(x) < LARGEST for x in sway.values()):
             return False
         fitted.context_effects = {str(name): float(x) for name, x in sway.items()}
-        fitted.told = Told(None if told is None else Estimates(**{name: tuple(each) for name, each in told.items()}))
-        if fitted.told.found is not None and not fitted.told.found.is_sound():
+        estimates = None if told is None else Estimates(**{name: tuple(each) for name, each in told.items()})
+        fitted.effect_estimates = EffectEstimates(estimates)
+        if estimates is not None and not estimates.is_sound():
             return False
         for name in ("reluctance", "trust"):
             each = tensors.get(name)

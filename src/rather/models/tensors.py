@@ -1,14 +1,13 @@
-"""Tensors in files: safetensors with a checksum over everything, written whole or not at all.
+"""Tensors in files: safetensors with a checksum over everything, written completely or not at all.
 
-Reading executes nothing, and gives either what was written or an error: a file that was altered, cut short or is not
-one of ours is refused before anything is built from it.
+Reading executes no code. It returns what was written or raises an error: a file that was altered, cut short or written
+by another program is refused before anything is built from it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from ..data.whole_files import existing, written_whole
 from ..errors import FileError
+from ..warned import warn
 
 UNCHECKED_KEYS = {"format", "about"}  # all that files without a checksum have
 
@@ -80,10 +80,8 @@ def read_tensors(path: str | Path, form: str, what: str, unchecked: str = "") ->
         raise FileError(f"{str(path)!r} is damaged or not a {what} file: {' '.join(str(e).split())[:200]}") from e
     found = metadata.get("format")
     if found == unchecked and set(metadata) == UNCHECKED_KEYS:
-        warnings.warn(
-            f"{path.name} is of an earlier version and carries no checksum; save it again to have one",
-            NoChecksumWarning, stacklevel=4,
-        )  # fmt: skip
+        text = f"{path.name} was written by an earlier version and has no checksum; save it again to add one"
+        warn(text, "no-checksum-warning", NoChecksumWarning, stacklevel=4)
     elif found != form:
         raise FileError(f"{str(path)!r} is not a {what} file of this version of rather ({form})")
     elif metadata.pop("checksum", None) != _checksum(tensors, metadata):

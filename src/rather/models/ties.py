@@ -1,12 +1,12 @@
-"""How readily people tie: each person's reluctance to decide, from margins and the answers that were given at them.
+"""Each user's reluctance to decide, estimated from margins and the answers at them.
 
-With x a margin in log-odds and r_i = r e^(e_i) (Rao and Kupper, 1967; one r for all where e_i = 0)
+With x a margin in log-odds and r_i = r e^(e_i) (Rao and Kupper, 1967; one r for all if e_i = 0)
 
-    P(won) = sigma(x - r_i)        P(lost) = sigma(-x - r_i)        P(tied) = what is left
+    P(won) = sigma(x - r_i)        P(lost) = sigma(-x - r_i)        P(tied) = 1 - P(won) - P(lost)
 
 so that -log P(tied) = -log sigma(r_i - x) - log sigma(r_i + x) - log(1 - e^(-2 r_i)): a tie is like two answers, one
-each way, that need not exceed the reluctance. People differ much in it, more than in taste at times: e_i is normal with
-a spread that is estimated, and a person's own is the likeliest one given their answers.
+each way, that need not exceed the reluctance. Users differ much in reluctance, sometimes more than in taste. e_i is
+normal with an estimated spread, and each user gets the posterior mode.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def outcomes(x: Any, reluctance: Any) -> Numbers:
 
 
 def estimated(x: Any, pairs: Pairs, n_users: int) -> Reluctance:
-    """From everybody's answers (halves of ties among them) and their margins."""
+    """Estimate the reluctance from all answers, in which ties are halves, and their margins."""
     answers = _Answers(x, pairs, n_users)
     level, spread, e = np.log(0.5), FIRST_SPREAD, np.zeros(n_users)
     for _ in range(ROUNDS):
@@ -67,7 +67,7 @@ def own(x: Any, pairs: Pairs, n_users: int, typical: float, spread: float) -> Nu
 
 
 class _Answers:
-    """Margins, by whom, and whether they are a tie's; halves of ties count whole here."""
+    """Margins with their users and whether each is a tie; halves of ties count whole here."""
 
     def __init__(self, x: Any, pairs: Pairs, n_users: int) -> None:
         beside, x = beside_ties(pairs), np.asarray(x, np.float64)

@@ -1,17 +1,18 @@
-"""What held-out answers decide: how stiff a fit is, how stiff its biases are, how much rank it has, how sure it may be.
+"""The choice of the regularisation, of the ridge of the biases and of the rank on held-out answers.
 
-A candidate is a rank and two factors, on the scale of reg and on that of the biases' ridge. Some of the answers are put
-aside, several times over where there are few; a candidate is fitted to the rest, and judged by
+A candidate is a rank and two factors, one for reg and one for the ridge of the biases. Some of the answers are held
+out, several times if there are few. A candidate is fitted to the rest and judged by
 
-    half of (answers put aside x their log loss)  +  how unusual its factors are
+    half of (held-out answers x their log loss)  +  a penalty for unusual factors
 
-With many answers the first term decides. With few it is mostly chance, and the second keeps the factors near those that
-suit most data; so does the mean of the factors that were tried, weighted by e^-value, which is taken in place of the
-best one's. (Half: what is put aside at different times is judged by fits that share most of their answers.)
+With many answers the first term decides. With few answers it is mostly noise, and the second keeps the factors near
+those that suit most data. For the same reason the result is not the best candidate but the mean of the factors that
+were tried, weighted by e^-value. The half accounts for overlap: fits to different parts share most of their answers.
 
-The candidates are a path from stiff to loose at the full rank, each fit beginning at the one before; if the singular
-values of its best fit have a gap, looser ones at the rank before the gap, beginning at the singular triples before it
-(the nuclear norm shrinks strong directions as much as noise, a hard rank does not); then other biases.
+The candidates are a path from strong to weak regularisation at the full rank, and each fit starts from the one before.
+If the singular values of the best fit have a gap, weaker regularisation is tried at the rank before the gap, starting
+from the singular triples before it. (The nuclear norm shrinks strong directions as much as noise; a limit on the rank
+does not.) Other ridges of the biases follow.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was settled on: rank and factors, item vectors to begin with, how sure to be, and all that was tried."""
+    """The result of the search: rank, factors, initial item vectors, calibration, and all candidates."""
 
     rank: int
     factors: tuple[float, float]
@@ -119,7 +120,7 @@ def choose(spec: Spec, comparisons: Comparisons, rank: int, *, fixed_rank: bool,
 
 
 class _Trial:
-    """What was put aside once, and the problem that the rest poses."""
+    """One set of held-out answers, and the problem of the rest."""
 
     def __init__(self, spec: Spec, rest: Comparisons, aside: Aside, exposed: bool) -> None:
         self.rest, self.aside, self.seed, self.own_bias = rest.source, aside, spec.seed, spec.bias is not True
@@ -140,7 +141,7 @@ class _Trial:
         return made
 
     def margins(self, fit: Problem, pairs: Pairs | None = None) -> Any:
-        """Of what was put aside, or of other pairs."""
+        """Return the margins of the held-out comparisons, or of other pairs."""
         pairs = self.aside.pairs if pairs is None else pairs
         a, b = (np.empty(len(pairs.user), np.float32) for _ in range(2))
         for out, item in ((a, pairs.winner), (b, pairs.loser)):
@@ -153,7 +154,7 @@ class _Trial:
 
 
 class _Search:
-    """All that is tried, by the same trials."""
+    """The search over candidates, all judged on the same trials."""
 
     def __init__(self, trials: list[_Trial], comparisons: Comparisons, full: int) -> None:
         self.trials, self.full, self.source = trials, full, comparisons.source
@@ -219,7 +220,7 @@ class _Search:
 
 
 def _rank_before_gap(found: Singular) -> int:
-    """How many singular values stand before the widest gap in the first half of them; 0 if there is none."""
+    """Return the number of singular values before the widest gap in their first half; 0 without a gap."""
     values = found.values[: len(found.values) // 2 + 1]
     if len(values) < 2 or values[0] <= 0:
         return 0

@@ -1,10 +1,9 @@
-"""What is done about users that a model does not know: an error, everybody's ranking, or nothing but a count."""
+"""Users that a model does not know: raise an error, give the shared ranking, or skip them with a warning."""
 
 from __future__ import annotations
 
-import warnings
-
 from ..errors import one_of
+from ..warned import warn
 
 CHOICES = ("error", "everyone", "skip")
 
@@ -34,6 +33,5 @@ def check_unknown(unknown: object) -> None:
 
 def left_out(n: int, of: int, what: str) -> None:
     """Say how many were left out."""
-    warnings.warn(
-        f"{n:,} of {of:,} {what} are not known to the model and were left out", UnknownUserWarning, stacklevel=4
-    )
+    text = f"{n:,} of {of:,} {what} are not known to the model and were left out"
+    warn(text, "unknown-user-warning", UnknownUserWarning, stacklevel=4)

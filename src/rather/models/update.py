@@ -1,4 +1,4 @@
-"""Newer comparisons taken into a fitted model by a few rounds, which start from its factors.
+"""Add newer comparisons to a fitted model by a few rounds, which start from its factors.
 
 The rank and the factors of the regularisation stay, and the scale of the regularisation follows the data. The
 features of exposure come from singular vectors. While the data have grown by less than ``GROWTH``, known items keep
@@ -31,7 +31,7 @@ from ..solving.smoothing import ROUND_BY_ROUND
 from ..solving.spec import Spec
 from .assemble import Assembly, interest_of
 from .calibration import Slope
-from .crowd import Found
+from .crowd import TastePrior
 from .features import Learned, known_of
 from .fitted import Fit, FittedModel, Published, in_rounds
 from .parameters import of_stages
@@ -81,7 +81,7 @@ def updated(
     base = model._model_of(
         data, last.scorer, loss=spec.loss, reg=problem.reg, bias_reg=problem.bias_reg, reg_factors=reg_factors,
         user_rule=user_rule, trust=spec.trust, cv_results=last.cv_results or [], interest=interest_of(exposed, data),
-        posed=Posed.of(source, problem, exposed, known=known), sure=Found(last.sure.sureness),
+        posed=Posed.of(source, problem, exposed, known=known), taste_prior=TastePrior(last.taste_prior.sureness),
         spectra_at=_size(source) if due else spectra_at,
         slope=_slope(last, union, source.n_users, model._models_ties(source)),
     )  # fmt: skip

@@ -1,1 +1,1 @@
-"""Other people's methods, to compare with."""
+"""Baselines: methods of other authors."""

@@ -178,12 +178,12 @@ class BPR(Stochastic, FoldInModel):
 
 
 def _default_reg(clicks: Clicks | None) -> float:
-    """Chosen on held-out training data: clicks of MovieLens 1M; ratings of five sets, simulated ones among them."""
+    """Return the default, chosen on held-out training data: clicks of MovieLens 1M, ratings of five sets."""
     return 0.08 if clicks is None else 0.01
 
 
 def _click_shares(clicks: Clicks, comparisons: Comparisons) -> tuple[Any, Any]:
-    """How often a draw involves each user and each item, on average."""
+    """Return how often a draw involves each user and each item, on average."""
     n = np.bincount(clicks.user, minlength=comparisons.n_users)
     n[n == comparisons.n_items] = 0  # there is nothing to compare with: never drawn
     lost = n / (comparisons.n_items - n)

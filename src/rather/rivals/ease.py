@@ -1,4 +1,4 @@
-"""EASE: every item regressed on all others, in closed form (Steck, WWW 2019)."""
+"""EASE: a ridge regression of every item on all others, in closed form (Steck, WWW 2019)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy
 
 from .. import memory
 from ..errors import InputError
@@ -114,9 +114,9 @@ class EASE(ItemWeights):
             gram[rows] = block.toarray()
         gram[np.diag_indices(n)] += float(self.reg)
         # In place: what is the lower triangle for LAPACK, which goes by columns, is the upper one here.
-        factor, failed = lapack.dpotrf(gram.T, lower=1, overwrite_a=1)
+        factor, failed = scipy.linalg.lapack.dpotrf(gram.T, lower=1, overwrite_a=1)
         if not failed:
-            inverse, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
+            inverse, failed = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
         if failed:
             raise InputError(f"reg is {self.reg}; it is too small for these clicks: the regression has no solution")
         root = np.sqrt(np.diag(inverse))

@@ -1,4 +1,4 @@
-"""Low-rank problems whose loss sees by how much two ratings differ."""
+"""The base class of low-rank models whose loss depends on the difference of two ratings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Global: one ranking for everybody."""
+"""Global: one ranking for all users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores by weights between items: what someone clicked, times what a click on each says of all the others."""
+"""Models that score items by the weights between them and the items that a user clicked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, read_only
@@ -150,7 +150,7 @@ class ItemWeights(ClickModel):
 
 
 def clicks_of(seen: Rows, u: Codes, n_items: int) -> Any:
-    """What some users clicked, as a sparse matrix of ones."""
+    """Return the clicks of some users as a sparse matrix of ones."""
     start, item = select(seen, u)
     return scipy.sparse.csr_matrix((np.ones(len(item), np.float32), item, start), (len(u), n_items))
 
@@ -178,5 +178,5 @@ def _product(X: Any, W: Weights) -> FloatArray:
 
 
 def _block(n: int) -> int:
-    """How many rows of n numbers are held at a time."""
+    """Return the number of rows of n numbers to hold at a time."""
     return max(1, BLOCK // max(n, 1))

@@ -1,4 +1,4 @@
-"""PaperAltSVM: Algorithm 1 of the paper, to the letter."""
+"""PaperAltSVM: Algorithm 1 of the paper, with the published parameters."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ class PaperAltSVM(LowRank):
 
         stop = Stop(tol, self.max_iter)
         fitted = yield from in_rounds(solver, stop, assemble, history=history, began=began, keep=keep)
-        yield Published(self._sure_of(fitted, data, sure))
+        yield Published(self._with_calibration(fitted, data, sure))
 
     def _title(self, what: str) -> str:
         return f"PaperAltSVM {self.solver}"

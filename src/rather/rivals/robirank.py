@@ -1,4 +1,4 @@
-"""RobiRank: clicks as high in the list as can be, the hopeless ones forgiven (Yun et al., NIPS 2014)."""
+"""RobiRank: a robust ranking loss for clicks (Yun et al., NIPS 2014)."""
 
 from __future__ import annotations
 

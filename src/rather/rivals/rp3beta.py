@@ -1,4 +1,4 @@
-"""RP3beta: a walk from what someone clicked, over others who did, to what those clicked (Paudel et al., 2017)."""
+"""RP3beta: random walks of three steps on the graph of users and items (Paudel et al., 2017)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from ..models.parameters import CALIBRATION_SEED, LIST_THREADS, POWER, WHOLE, Parameter, Params, accepts
 from .item_weights import ItemWeights, Weights, co_clicks

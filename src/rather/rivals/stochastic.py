@@ -1,4 +1,4 @@
-"""What stochastic gradient methods share: the parameters of the steps, the random start, and rounds until done."""
+"""The base class of stochastic gradient methods: parameters of the steps, random start, and rounds."""
 
 from __future__ import annotations
 

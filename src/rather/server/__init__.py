@@ -1,1 +1,1 @@
-"""A page that asks people, and keeps what they say: `rather serve`."""
+"""The voting page of ``rather serve``: it asks people and keeps their answers."""

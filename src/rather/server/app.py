@@ -1,4 +1,4 @@
-"""The API: which path does what, for whom; and the page that is one of its users."""
+"""The paths of the API and of the page, with their handlers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 @dataclass
 class Here:
-    """What the paths work with."""
+    """The objects that the paths use."""
 
     desk: Desk
     metrics: Metrics
@@ -108,7 +108,7 @@ def address(request: Request) -> str:
 
 
 def secret(request: Request) -> str | None:
-    """What the visitor's browser keeps."""
+    """Return the cookie of the visitor's browser."""
     own = here(request)
     found = request.cookies.get(own.cookie, request.cookies.get(own.old_cookie))
     return found if found is not None and len(found) <= 200 else None
@@ -148,7 +148,7 @@ turns = APIRouter(tags=["turns"])
 
 @turns.post("/api/question", response_model=told.News, responses=problems(400, 403, 413))
 async def question(body: told.Nothing, request: Request) -> Any:
-    """What you are asked now: the open question, or a new one. Sets the cookie of somebody new."""
+    """Return the open question, or a new one. A new visitor gets a cookie."""
     own = here(request)
     return turned(request, *await own.desk.question(await visitor(request), address(request)))
 
@@ -179,7 +179,7 @@ known = APIRouter(tags=["known"])
 
 @known.get("/api/about", response_model=told.About, responses=problems())
 async def about(request: Request) -> Any:
-    """What is ranked here, and how much is known."""
+    """Describe what is ranked here, and how many votes there are."""
     own, desk = here(request), here(request).desk
     return Json(
         {
@@ -200,13 +200,13 @@ async def ranking(request: Request, who: Literal["me", "everyone"] = "me", limit
 
 @known.get("/api/difference", response_model=told.Differences, responses=problems())
 async def difference(request: Request, limit: Limit = 10) -> Any:
-    """You against the crowd: items of which it is certain that they are worth more, or less, to you."""
+    """List the items that are certainly worth more, or less, to you than to everybody else."""
     return Json(await here(request).desk.panel(secret(request), panels.difference, limit))
 
 
 @known.get("/api/crowd", response_model=told.Crowd, responses=problems())
 async def crowd(request: Request, limit: Limit = 10) -> Any:
-    """What divides people, and what unites them."""
+    """List the items that divide people, and those that unite them."""
     return Json(await here(request).desk.crowd(limit))
 
 
@@ -218,7 +218,7 @@ async def taste_map(request: Request) -> Any:
 
 @known.get("/api/whatif", response_model=told.WhatIf, responses=problems(404))
 async def whatif(request: Request) -> Any:
-    """What either answer to the open question would move in your list."""
+    """Return how either answer to the open question would change your list."""
     return Json(await here(request).desk.whatif(secret(request)))
 
 
@@ -371,7 +371,7 @@ def _page(app: FastAPI, desk: Desk) -> None:
 
 
 def _refusals(app: FastAPI) -> None:
-    """Whatever goes wrong is a sentence."""
+    """Answer every failure with a sentence."""
 
     @app.exception_handler(Refusal)
     async def refused(_: Request, e: Refusal) -> Response:

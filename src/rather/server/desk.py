@@ -1,6 +1,7 @@
-"""Where people are asked: a question put, an answer taken, an answer undone; each is in the ledger before it is told.
+"""Turns of visitors: put a question, take an answer, undo an answer.
 
-What a visitor has said changes in memory only after the ledger has it, and one visitor's turns follow one another.
+A visitor's state in memory changes only after the ledger holds the answer, and the turns of one visitor follow one
+another.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ NOT_PUT = "The next question could not be saved just now, so it is not put yet."
 NOT_SAVED = "Your answer could not be saved just now, and does not count yet."
 NOT_UNDONE = "Your answer could not be taken back just now, and still counts."
 NOT_SHARED = "The link could not be saved just now, so there is none yet."
-Told = TypeVar("Told")
+Reply = TypeVar("Reply")
 
 
 class Desk:
@@ -49,14 +50,14 @@ class Desk:
         self._everyone: tuple[Knowledge, asyncio.Task[dict[str, Any]]] | None = None
 
     def swap(self, knowledge: Knowledge) -> None:
-        """From now on by this model."""
+        """Use this model from now on."""
         self.knowledge = knowledge
         self.visitors.forget_beliefs()
 
     # -- turns --------------------------------------------------------------------------------------------------
 
     async def question(self, told: str | None, address: str) -> tuple[dict[str, Any], str | None]:
-        """What is to be asked now, and the secret of a visitor who is new."""
+        """Return the question to ask now, and the secret of a new visitor."""
         visitor = await self.visitors.of(told)
         if visitor is None:
             told = secret() + secret()
@@ -80,10 +81,10 @@ class Desk:
         visitor = await self._known(told)
         return await self._turn(visitor, partial(self._shared, visitor))
 
-    async def _turn(self, visitor: Visitor, act: Callable[[], Awaitable[Told]]) -> Told:
+    async def _turn(self, visitor: Visitor, act: Callable[[], Awaitable[Reply]]) -> Reply:
         """One visitor's turns follow one another; one that has begun is finished, even if nobody waits for it."""
 
-        async def whole() -> Told:
+        async def whole() -> Reply:
             async with visitor.lock:
                 if visitor.in_doubt:
                     await self._remember(visitor)
@@ -96,7 +97,7 @@ class Desk:
         return await asyncio.shield(asyncio.ensure_future(whole()))
 
     async def _remember(self, visitor: Visitor) -> None:
-        """What the ledger has of a visitor, again."""
+        """Read a visitor from the ledger again."""
         rows = await asyncio.to_thread(self.ledger.history, visitor.key)
         found = remembered(visitor.key, rows or [])
         with self._counted(visitor):
@@ -189,7 +190,7 @@ class Desk:
         return asked, [self._row(visitor, asked, question.policy, question.chance, version)]
 
     def _chosen(self, visitor: Visitor, said: list[Said]) -> tuple[Question, str | None] | None:
-        """What to ask, and by which version of the model."""
+        """Return the next question and the version of the model that chose it."""
         knowledge = self.knowledge.of(visitor.key)
         belief = knowledge.nothing
         if knowledge.model is not None:
@@ -200,7 +201,7 @@ class Desk:
 
     @contextmanager
     def _counted(self, visitor: Visitor) -> Iterator[None]:
-        """What changes in a visitor's answers, in how many there are of all."""
+        """Update the counts of all answers by a change in one visitor's answers."""
         before = sum(asked.counts for asked in visitor.standing)
         yield
         after = sum(asked.counts for asked in visitor.standing)
@@ -248,7 +249,7 @@ class Desk:
     # -- what is told around ------------------------------------------------------------------------------------
 
     async def panel(self, told: str | None, draw: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-        """What a function of the knowledge and of what is known of a visitor tells; strangers are like anyone."""
+        """Return a panel for a visitor; unknown visitors get the typical one."""
         visitor = await self.visitors.of(told)
         return await self._drawn(visitor, draw, *arguments)
 
@@ -313,5 +314,5 @@ class Desk:
 
 
 def _of_one(draw: Callable[..., dict[str, Any]], knowledge: Knowledge, said: list[Said], *rest: Any) -> dict[str, Any]:
-    """What is told of who said this."""
+    """Return a panel for the person who gave these answers."""
     return draw(knowledge, knowledge.belief(said), said, *rest)

@@ -1,4 +1,4 @@
-"""What every request passes before it is looked at: hosts, sizes, rates, other sites; and the headers of replies."""
+"""Checks of every request before it is handled (hosts, sizes, rates, origin), and headers of replies."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ HEADERS = [
 
 @lru_cache(4096)
 def neighbourhood(address: str) -> str:
-    """Whose an address is: of version 6, everybody has a network of them."""
+    """Return the owner of an address; in version 6, everybody has a network of addresses."""
     try:
         found = ip_address(address)
     except ValueError:  # a proxy's word, or a local socket

@@ -1,7 +1,6 @@
-"""What a model knows of listed items: what is known of a person who answered, and what to ask them next.
+"""A model restricted to the listed items: the posterior of a visitor, and the next question.
 
-Without a model, and of items that it has not met, nothing is known but that people differ: every item is worth the same
-to begin with, give or take.
+Without a model, and for items that the model has not met, every item has the same expected worth.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Said(NamedTuple):
 
 
 class Knowledge:
-    """Of one model, or none; it never changes, so that a server swaps it whole."""
+    """The knowledge from one model, or from none. It never changes; the server swaps it as a whole."""
 
     def __init__(self, listed: Listed, model: Any = None, version: str | None = None) -> None:
         self.listed, self.model, self.version = listed, model, version
@@ -66,7 +65,7 @@ class Knowledge:
         self.nothing = Belief(items)  # what is known of somebody who has not said anything
 
     def by(self, items: Items | None, sway: float = 0.0) -> Knowledge:
-        """What another fit of the same model knows, whose items are in the model's order; None for no fit at all."""
+        """Return the knowledge of another fit with items in the model's order; None stands for no fit."""
         if items is None:
             return Knowledge(self.listed)
         made = copy.copy(self)
@@ -74,13 +73,13 @@ class Knowledge:
         return made
 
     def of(self, visitor: str) -> Knowledge:
-        """What is known without a visitor's own answers, so that these count once in what is known of them."""
+        """Return the knowledge without a visitor's own answers, so that these count once in the posterior."""
         return self.apart.get(visitor, self)
 
     # -- a person -----------------------------------------------------------------------------------------------
 
     def belief(self, said: Sequence[Said], earlier: Belief | None = None) -> Belief:
-        """What answers say; from ``earlier``, what the first of them did, sooner and a little less exactly."""
+        """Return the posterior given answers; starting from ``earlier`` is faster and a little less exact."""
         rows = [one for one in said if one.reply in ("left", "right", "tie") and min(one.left, one.right) >= 0]
         if not rows:
             return self.nothing
@@ -126,7 +125,7 @@ class Knowledge:
         return pool, done, len(pool) * (len(pool) - 1) // 2 - sum(a in inside and b in inside for a, b in done)
 
     def _short(self, belief: Belief, pool: Any) -> Any:
-        """Those of the pool about which people's tastes differ most, as far as is known of this one."""
+        """Return the items of the pool about which this person's taste is most uncertain."""
         if len(pool) <= SHORT:
             return pool
         varies = belief.known.variances(belief.rows(pool)) * (1.0 + self.count[pool])
@@ -140,7 +139,7 @@ def unknown(one: Said) -> tuple[int, ...]:
 
 
 def _of_listed(items: Items, codes: Any) -> Items:
-    """The rows of listed items; of those that the model has not met (-1), as of any."""
+    """Return the rows of listed items; items that the model has not met (-1) get the typical row."""
     new, at = codes < 0, np.maximum(codes, 0)
     parts = {name: getattr(items, name)[at] for name in ("Z", "offset", "noise", "V")}
     parts["Z"][new], parts["V"][new] = 0.0, 0.0
@@ -159,7 +158,7 @@ def _pool(count: Any) -> Any:
 
 
 def _drawn(pool: Any, done: Iterable[tuple[int, int]], rng: np.random.Generator) -> tuple[int, int]:
-    """Any pair that has not been answered, all alike."""
+    """Return a random pair that has not been answered."""
     for _ in range(200):
         left, right = (int(x) for x in rng.choice(pool, 2, replace=False))
         if (min(left, right), max(left, right)) not in done:

@@ -1,4 +1,4 @@
-"""The ledger of votes: tables whose rows are only ever added, in SQLite or PostgreSQL, opened so that commits last."""
+"""The ledger of votes: append-only tables in SQLite or PostgreSQL, with durable commits."""
 
 from __future__ import annotations
 
@@ -119,12 +119,12 @@ for table in KEPT:
 
 
 def secret() -> str:
-    """What nobody guesses: 128 bits."""
+    """Return a secret of 128 bits."""
     return secrets.token_urlsafe(16)
 
 
 def hashed(told: str) -> str:
-    """What is kept of a secret."""
+    """Return the hash of a secret, which is all that is kept."""
     return hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -196,7 +196,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def sentences(self) -> Iterator[None]:
-        """What goes wrong with the database, in one sentence."""
+        """Turn errors of the database into one sentence."""
         try:
             yield
         except SQLAlchemyError as e:
@@ -205,7 +205,7 @@ class Ledger:
 
     @property
     def address(self) -> str:
-        """What opens it again."""
+        """Return the path or the URL that opens the ledger again."""
         return str(self.url.database) if self.is_file else self.url.render_as_string(hide_password=False)
 
     @property
@@ -254,7 +254,7 @@ class Ledger:
     # -- reading ------------------------------------------------------------------------------------------------
 
     def history(self, visitor: str) -> list[Any] | None:
-        """All that a visitor was asked, in order, with what they said; None if there is no such visitor."""
+        """Return a visitor's questions in order, with the answers; None if there is no such visitor."""
         joined = questions.outerjoin(answers).outerjoin(undos, undos.c.token == answers.c.token)
         asked = (
             select(
@@ -275,8 +275,7 @@ class Ledger:
             return c.execute(select(shares.c.visitor).where(shares.c.share == share)).scalar()
 
     def counts(self, fast: float) -> tuple[int, int]:
-        """How many people said what they prefer, and how many such answers stand, but for those given in less than so
-        many seconds."""
+        """Return the number of people with answers and of their answers, without those given in fewer seconds."""
         live = answers.join(questions).outerjoin(undos, undos.c.token == answers.c.token)
         found = select(func.count(questions.c.visitor.distinct()), func.count()).select_from(live)
         found = found.where(

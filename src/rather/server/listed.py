@@ -1,4 +1,4 @@
-"""The items that people are asked about: what they are called, what is said of them, and their pictures."""
+"""The items of a voting page: ids, titles, descriptions and pictures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def only_ids(ids: Sequence[Any]) -> Listed:
 
 
 def read(frame: Any, file: str, folder: Path | None) -> Listed:
-    """From a table with a column item (or id, or its only one), and title, description and picture where it has them.
+    """Read a table with the column item (or id, or a single column), and perhaps title, description, picture.
 
     Pictures are files beside the table, by paths that stay within its ``folder``.
     """
@@ -79,9 +79,9 @@ def _listed(ids: list[str], titles: Any, descriptions: Any, pictures: Any, file:
     if len(ids) > MOST_ITEMS:
         raise InputError(f"{file} lists {len(ids):,} items; at most {MOST_ITEMS:,} can be served")
     if len(set(ids)) < len(ids):
-        before: set[str] = set()
-        twice = next(x for x in ids if x in before or before.add(x))  # type: ignore[func-returns-value]
-        raise InputError(f"{file} lists item {twice!r} twice; list it once")
+        last = {x: n for n, x in enumerate(ids)}
+        row = min(last[x] for n, x in enumerate(ids) if last[x] > n)
+        raise InputError(f"item {ids[row]!r} in row {row} is listed twice; list it once", row=row)
     long = next((x for x in ids if len(x) > LONGEST_ID or not x.strip()), None)
     if long is not None:
         raise InputError(f"{file} has the item id {long[:30]!r}; ids must have 1 to {LONGEST_ID} characters")

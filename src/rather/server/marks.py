@@ -1,10 +1,10 @@
 """Answers that look like a script's: they are kept, marked, and left out of fits.
 
-- fast: given sooner after the question was asked than anybody reads two cards;
-- flood: one of more than anybody gives within a minute, or than an address gives in which many people are;
-- one side: of a visitor who takes the same side far more often than chance, for the sides are drawn.
+- fast: the answer came sooner after the question than anybody reads two cards;
+- flood: a visitor gave more answers in a minute than anybody does, or an address more than many people do;
+- one side: a visitor took one side far more often than chance, although the sides are drawn.
 
-Times are the server's own: what a browser says of them may be anything.
+Times are the server's own, because a browser may send anything.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+import scipy
 
 FAST = 0.25  # seconds
 MINUTE, OF_VISITOR, OF_ORIGIN = 60.0, 60, 600  # seconds; answers within them
@@ -33,7 +33,7 @@ def marked(visitor: Any, origin: Any, reply: Any, asked: Any, answered: Any) -> 
 
 
 def _flooding(who: Any, when: Any, most: int) -> Any:
-    """Which are among more than so many within a minute."""
+    """Return which answers are among too many within a minute."""
     out = np.zeros(len(when), bool)
     code = np.unique(who, return_inverse=True)[1].reshape(-1)
     order = np.lexsort((when, code))
@@ -49,10 +49,10 @@ def _flooding(who: Any, when: Any, most: int) -> Any:
 
 
 def _of_one_side(visitor: Any, reply: Any) -> Any:
-    """Whose answers are nearly all on one side."""
+    """Return which answers are by visitors who nearly always take one side."""
     names, code = np.unique(visitor, return_inverse=True)
     code = code.reshape(-1)
     left = np.bincount(code[reply == "left"], minlength=len(names))
     right = np.bincount(code[reply == "right"], minlength=len(names))
     n, most = left + right, np.maximum(left, right)
-    return ((n >= LEAST) & (2 * binom.sf(most - 1, n, 0.5) < SIDED))[code]
+    return ((n >= LEAST) & (2 * scipy.stats.binom.sf(most - 1, n, 0.5) < SIDED))[code]

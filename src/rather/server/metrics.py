@@ -1,4 +1,4 @@
-"""Numbers for whoever runs the server, as Prometheus reads them."""
+"""Metrics of the server in the format of Prometheus."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is told around the questions, from what is known of a person: rankings, differences, maps, what an answer moves.
+"""Panels beside the questions, from the posterior of a visitor: rankings, differences, maps and effects of an answer.
 
-All are documents of plain values, with items as the list has them.
+All are documents of plain values, with items in the order of the list.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from ..errors import InputError
 from ..models.belief import Belief
@@ -71,7 +71,7 @@ def _rows(knowledge: Knowledge, draws: Any, mean: Any, among: Any, limit: int) -
 
 
 def difference(knowledge: Knowledge, belief: Belief, said: list[Said], limit: int) -> dict[str, Any]:
-    """Where a person's taste certainly differs from the typical one's, each beside what all items are worth."""
+    """Return where a person's taste certainly differs from the typical one."""
     if knowledge.model is None:
         return {"rows": [], "interval": INTERVAL}  # there is no typical person to differ from
     every = np.arange(len(knowledge.listed), dtype=np.int32)
@@ -80,7 +80,7 @@ def difference(knowledge: Knowledge, belief: Belief, said: list[Said], limit: in
     n, fresh = len(every), belief.fresh(every)
     mean = R @ belief.known.mean
     sd = np.sqrt(belief.known.variances(R) + fresh * (1 - 2 / n) + fresh.sum() / n**2)
-    far = float(ndtri(0.5 + INTERVAL / 2)) * sd
+    far = float(scipy.special.ndtri(0.5 + INTERVAL / 2)) * sd
     certain = np.flatnonzero(np.abs(mean) > far)
     certain = certain[np.argsort(-np.abs(mean[certain]) / sd[certain], kind="stable")][:limit]
     rows = [
@@ -94,7 +94,7 @@ def difference(knowledge: Knowledge, belief: Belief, said: list[Said], limit: in
 
 
 def crowd(knowledge: Knowledge, limit: int) -> dict[str, Any]:
-    """What people differ about most, and least, of the items that are asked about."""
+    """Return the listed items about which people differ most, and least."""
     items = _known(knowledge, knowledge.pool)
     if not knowledge.tells:
         return {"divides": [], "unites": []}
@@ -129,7 +129,7 @@ def taste_map(knowledge: Knowledge, belief: Belief, said: list[Said]) -> dict[st
 
 
 def whatif(knowledge: Knowledge, belief: Belief, said: list[Said], left: int, right: int) -> dict[str, Any]:
-    """Which items either answer would move most in the list, those at its top before others."""
+    """Return the items that either answer would move most in the list, those at its top first."""
     every = np.arange(len(knowledge.listed), dtype=np.int32)
     before = _places(belief.expected(every))
     told = {}
@@ -146,7 +146,7 @@ def whatif(knowledge: Knowledge, belief: Belief, said: list[Said], left: int, ri
 
 
 def chances(knowledge: Knowledge, belief: Belief, said: list[Said]) -> dict[str, Any]:
-    """Of each answer, by the others alone; None of ties, of what is not known or not listed, and without a model."""
+    """Return the probability of each answer given the others; None for ties and unknown items."""
     alone = iter(belief.without_each().tolist())
     told: list[float | None] = []
     for left, right, reply in said:
@@ -170,12 +170,13 @@ def _contenders(belief: Belief, n: int) -> Any:
     if n <= RANKED:
         return every
     rows = belief.rows(every)
-    may_be = belief.expected(every) + ndtri(0.9) * np.sqrt(belief.known.variances(rows) + belief.fresh(every))
+    sd = np.sqrt(belief.known.variances(rows) + belief.fresh(every))
+    may_be = belief.expected(every) + scipy.special.ndtri(0.9) * sd
     return np.sort(np.argpartition(-may_be, RANKED)[:RANKED]).astype(np.int32)
 
 
 def _known(knowledge: Knowledge, items: Any) -> Any:
-    """Those of some items that the model has met, if there are enough; and of these the pool's where they are many."""
+    """Return the items that the model has met, if there are enough; if there are many, those of the pool."""
     met = items[knowledge.codes[items] >= 0]
     met = met if len(met) >= TOP else items
     return np.intersect1d(met, knowledge.pool) if len(met) > len(knowledge.pool) else met

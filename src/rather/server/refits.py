@@ -1,4 +1,4 @@
-"""Newer models: fitted in a process of their own from the ledger, looked at, and put in place in one step."""
+"""Newer models: fitted from the ledger in another process, checked, and swapped in."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ log = logging.getLogger("rather.serve")
 
 
 def needed(n_items: int) -> int:
-    """How many answers the first fit of listed items takes."""
+    """Return the number of answers that the first fit of listed items takes."""
     return min(max(FEW, EACH * n_items), MOST)
 
 
@@ -57,7 +57,7 @@ def opened(path: Path, listed: Listed) -> Knowledge:
     """A model that can be served; an InputError says why it cannot."""
     model = load(path)
     if not hasattr(model, "_belief"):
-        raise InputError(f"{type(model).__name__} does not know how sure it is of a person; fit AltSVM")
+        raise InputError(f"{type(model).__name__} has no posterior for one user; fit AltSVM")
     model._crowd()
     made = Knowledge(listed, model, version_of(path))
     if not (made.codes >= 0).any():
@@ -70,7 +70,7 @@ def opened(path: Path, listed: Listed) -> Knowledge:
 
 
 def _apart(path: Path, knowledge: Knowledge) -> dict[str, Knowledge]:
-    """What is known without the own answers of each visitor whom a model was fitted to.
+    """Return, for each visitor of the fit, the knowledge without the visitor's own answers.
 
     A model of ours has that beside it. Of another, the posterior of a fitted user allows for the user's own answers.
     """
@@ -105,7 +105,7 @@ def newest(folder: Path, listed: Listed) -> tuple[Knowledge | None, int]:
 
 
 def _answers_at(path: Path) -> int:
-    """How many answers there were at a fit, which the name of its model says; 0 by an older name."""
+    """Return the number of answers of a fit, from the name of its model; 0 for an older name."""
     said = path.stem.partition("-")[2]
     return int(said) if said.isdecimal() else 0
 
@@ -167,7 +167,7 @@ class Refits:
         return due
 
     def _enough(self) -> int:
-        """How many answers the next fit takes."""
+        """Return the number of answers at which the next fit starts."""
         first = needed(len(self.listed)) if self.base is None else 1
         return max(first, self._answers + max(1, int(GROWN * self._answers)))
 
@@ -232,7 +232,7 @@ def fit(database: str, base: str | None, out: str) -> None:
 
 
 def _fit(database: str, base: str | None, out: str) -> None:
-    """One fit of all that is in a ledger, with what the base model was fitted to, saved with all that serving takes."""
+    """Fit to the ledger and the data of the base model, and save all that serving needs."""
     frame, _ = votes(Ledger(database, must_exist=True))
     columns, visitors = {role: role for role in frame}, np.unique(frame["user"])
     ids = visitors
@@ -260,7 +260,7 @@ def _fit(database: str, base: str | None, out: str) -> None:
 
 
 def _without_each_fold(model: Any, said: Comparisons, visitors: Any, ids: Any) -> dict[str, Any]:
-    """What fits without each fold of visitors know of the items, with what was learned of how sure to be."""
+    """Return the items' parts of fits without each fold of visitors, with the prior of the full fit."""
     code = {name: n for n, name in enumerate(said.users.tolist())}
     of_visitor = np.array([code[name] for name in ids.tolist()])
     fold = np.arange(len(visitors)) % min(FOLDS, len(visitors))
@@ -272,7 +272,7 @@ def _without_each_fold(model: Any, said: Comparisons, visitors: Any, ids: Any) -
         if not len(rest):
             continue  # nobody else has answered
         twin = model._twin().fit(rest)
-        twin.fitted.sure.sureness = model.fitted.sure.sureness
+        twin.fitted.taste_prior.sureness = model.fitted.taste_prior.sureness
         items = twin._items_met()
         told |= {f"{name}_{one}": getattr(items, name).astype(np.float32) for name in PARTS}
         told[f"sway_{one}"] = np.array([items.sway, twin.context_effects_.get("side", 0.0)])

@@ -1,4 +1,4 @@
-"""What is not done, with the status and the sentence that say so."""
+"""Refusals of requests, with their status and sentence."""
 
 from __future__ import annotations
 

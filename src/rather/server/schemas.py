@@ -1,4 +1,4 @@
-"""What goes into the API and comes out of it, as its documentation and its checks have it."""
+"""Schemas of the requests and replies of the API, for its documentation and its checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server put together and run: the state's folder, the ledger, the model, and one process on one port."""
+"""The server as a whole: the folder of its state, the ledger, the model, and one process on one port."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ log = logging.getLogger("rather.serve")
 
 @dataclass
 class Settings:
-    """How to serve; see ``rather serve --help``."""
+    """The settings of a server; see ``rather serve --help``."""
 
     state: Path
     title: str
@@ -83,7 +83,7 @@ def _in_url(host: str) -> str:
 
 
 class Served:
-    """All that is running, for one process."""
+    """The running parts of one process."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = s = settings
@@ -132,7 +132,7 @@ class Served:
         log.info("model %s is in place", knowledge.version)
 
     def _collecting(self) -> dict[str, int] | None:
-        """How many answers of how many people there are towards a first model, if there is to be one."""
+        """Return the progress towards a first model in answers and people; None if no model is to come."""
         if self.refits is None or self.desk.knowledge.model is not None:
             return None
         people, answers = self.refits.left_out
@@ -142,7 +142,7 @@ class Served:
         }  # fmt: skip
 
     def _missing(self, what: str, want: str) -> int:
-        """How many of something are missing for a first model."""
+        """Return how many of something are missing for a first model."""
         so = self._collecting()
         return 0 if so is None else max(so[want] - so[what], 0)
 

@@ -1,4 +1,4 @@
-"""The files of the page, read once, small enough to be sent as they are or compressed."""
+"""The files of the page, read once and sent plain or compressed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Visitors: what each was asked and has said, as the ledger has it, kept in memory while they are here."""
+"""Visitors in memory: their questions and answers, as the ledger has them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Visitor:
         return [Said(code.get(a.left, -1), code.get(a.right, -1), a.reply or "") for a in self.standing]
 
     def belief(self, knowledge: Knowledge, said: list[Said]) -> Belief:
-        """What is known by these answers, from what was known by the first of them."""
+        """Return the posterior given these answers, starting from that of the first of them."""
         if self._known is not None and self._known[0] is knowledge:
             _, before, belief = self._known
             if before == said:
@@ -76,7 +76,7 @@ class Visitor:
 
 
 class Visitors:
-    """Those who were here last are in memory; others are read from the ledger again."""
+    """Visitors: the latest are in memory, others are read from the ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
@@ -87,7 +87,7 @@ class Visitors:
         return len(self._here)
 
     async def of(self, told: str | None) -> Visitor | None:
-        """Whose browser keeps this secret; None if nobody's does."""
+        """Return the visitor whose browser keeps this secret; None if there is none."""
         return None if told is None else await self.keyed(hashed(told))
 
     async def keyed(self, key: str) -> Visitor | None:

@@ -1,4 +1,4 @@
-"""The votes in a ledger, to learn from and to take away."""
+"""The votes in a ledger, read for fits and for export."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ BATCH = 10_000
 
 
 def votes(ledger: Ledger, marked_too: bool = False) -> tuple[dict[str, Any], int]:
-    """What people preferred, as a table of votes with ties and sides where there are some; and how many answers were
-    left out as a script's.
+    """Return a table of votes, with ties and sides if there are any, and the number left out as a script's.
 
-    What was undone is left out, and answers that say an item is not known.
+    Answers that were undone, or that say an item is unknown, are left out.
     """
     taken, out = _taken(ledger, marked_too)
     if not taken:
@@ -50,7 +49,7 @@ def counted(ledger: Ledger) -> tuple[int, int]:
 
 
 def _taken(ledger: Ledger, marked_too: bool) -> tuple[list[Any], int]:
-    """The answers that say what people preferred and stand; and how many were left out as a script's."""
+    """Return the valid preferences, and the number left out as a script's."""
     with ledger.snapshot() as c:
         mark = _marks(ledger, c)
         rows = list(every_answer(c, "user", "left", "right", "reply", "undone"))

@@ -1,4 +1,4 @@
-"""HTTP as uvicorn reads it, with bounds on what it would take without any: a request's head, its time and its whole."""
+"""HTTP by uvicorn, with limits on the size of a request's head, its time and its whole size."""
 
 from __future__ import annotations
 

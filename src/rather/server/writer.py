@@ -1,4 +1,4 @@
-"""One thread that writes to the ledger: what waits together is committed together, and acknowledged only after that."""
+"""One thread that writes to the ledger: it commits waiting rows together before they are acknowledged."""
 
 from __future__ import annotations
 

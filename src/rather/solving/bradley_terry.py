@@ -23,9 +23,7 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sparse
-from scipy.optimize import brentq
+import scipy
 
 from ..logistic import sigmoid
 
@@ -63,7 +61,7 @@ class BradleyTerry:
         self.met[self.j] = self.met[self.k] = True
         rows, ones = np.arange(len(pair)), np.ones(len(pair))
         at_items = np.concatenate((rows, rows)), np.concatenate((self.j, self.k))
-        self.B = sparse.csr_array((np.concatenate((ones, -ones)), at_items), shape=(len(pair), n_items))
+        self.B = scipy.sparse.csr_array((np.concatenate((ones, -ones)), at_items), shape=(len(pair), n_items))
         self.b = np.zeros(n_items)
 
     def objective(self, b: Any, ridge: Any) -> float:
@@ -116,7 +114,7 @@ class BradleyTerry:
         n, usual = int(self.met.sum()), -math.log(TYPICAL)
 
         def falls(log_r: float) -> float:
-            """How the negative logarithm of evidence times prior changes with that of r."""
+            """Return the derivative of the negative log evidence and prior with respect to log r."""
             ridge = math.exp(log_r + NEAR) * shape
             further = self._left_by_laplace(self._settled(ridge).inverse(self.met * ridge)[1])
             ridge = math.exp(log_r) * shape
@@ -131,7 +129,7 @@ class BradleyTerry:
         while abs(at - usual) < FARTHEST:
             before, at = at, at - math.copysign(1.0, value)
             if falls(at) * value <= 0:
-                return math.exp(brentq(falls, *sorted((before, at)), xtol=ABOUT))
+                return math.exp(scipy.optimize.brentq(falls, *sorted((before, at)), xtol=ABOUT))
         return math.exp(at)
 
 
@@ -148,8 +146,8 @@ class Curvature:
             H[of.j, of.k] = H[of.k, of.j] = -self.h
             self.factor = scipy.linalg.cho_factor(H, overwrite_a=True)
         else:
-            A = sparse.csr_array((-self.h, (of.j, of.k)), shape=(of.n, of.n))
-            self.H = (A + A.T + sparse.diags(self.diagonal)).tocsr()
+            A = scipy.sparse.csr_array((-self.h, (of.j, of.k)), shape=(of.n, of.n))
+            self.H = (A + A.T + scipy.sparse.diags(self.diagonal)).tocsr()
 
     def solve(self, right: Any, tol: float = CG_TOL) -> Any:
         """H^-1 times a vector, or times the columns of a matrix."""

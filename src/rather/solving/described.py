@@ -1,4 +1,4 @@
-"""Prior means from all that rows are linear in: who met what, and what is known of items and people."""
+"""Prior means that are linear in exposure and in features of items and users."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEW = 20.0  # who met a row, from where on it counts about as much as any other
 
 
 class Known(NamedTuple):
-    """What is known of the users and of the items of comparisons."""
+    """The features of the users and of the items of comparisons."""
 
     users: Described | None = None
     items: Described | None = None
@@ -45,7 +45,7 @@ def priors(store: Any, scales: Scales, exposed: Exposure | None, known: Known, n
 
 
 def _tied(items: Described, n_threads: int) -> Prior:
-    """That of items which are nothing but their features: one for all problems that they are part of."""
+    """Return the prior of items without vectors beside their features, shared by all problems."""
     made = _TIED.setdefault(items, {})
     if n_threads not in made:
         made[n_threads] = Prior(_blocks(items), np.ones(len(items.rows), np.float32), n_threads, own=False)

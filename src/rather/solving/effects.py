@@ -1,7 +1,7 @@
-"""What surrounded the comparisons: numbers that may have swayed those who answered, and by how much they did.
+"""Effects of context: numbers beside a comparison, such as position or length, that may influence the answer.
 
-The margin of a comparison t is s_ij - s_ik + g . z_t, with the same g for everybody: which item stood first, which was
-longer. F gets sum_t w_t L(margin) + rho / 2 |g|^2, still convex in (X, b, g), and is minimised over g as well.
+The margin of a comparison t is s_ij - s_ik + g . z_t, with the same g for all users. F gets
+sum_t w_t L(margin) + rho / 2 |g|^2. It is still convex in (X, b, g), and is minimised over g as well.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Around:
 
     @classmethod
     def of(cls, source: Source) -> Around | None:
-        """Those of a source, where it has any."""
+        """Return the context of a source; None without any."""
         if not source.effects:
             return None
         around = np.asarray(source.pairs().around, np.float64)
@@ -36,7 +36,7 @@ class Around:
         return cls(np.ascontiguousarray(around / scale, np.float32), scale)
 
     def offset(self, g: Any) -> FloatArray:
-        """What it adds to the margins."""
+        """Return what the context adds to the margins."""
         return np.asarray(np.einsum("td,d->t", self.Z, g), np.float32)
 
     def slope(self, slopes: FloatArray) -> Any:
@@ -48,5 +48,5 @@ class Around:
 
 
 def swayed(pairs: Pairs, g: Any) -> Any:
-    """What effects, in the units of ``pairs.around``, add to margins."""
+    """Return what effects, in the units of ``pairs.around``, add to margins."""
     return 0.0 if pairs.around is None else np.einsum("td,d->t", pairs.around, g, dtype=np.float64)

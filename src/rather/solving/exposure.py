@@ -1,18 +1,18 @@
-"""Which items people compared says something about them, and about the items: people do not rate at random.
+"""Features from exposure: users choose which items they compare, so the choice carries information.
 
 Let E_ij = 1 / sqrt(n_i n_j) where user i met item j (n_i items in all, which n_j users met), else 0, and E = P Sigma R'
-its leading singular triples. Items have the features h_j = Sigma R_j, users z_i = the direction of the sum of
-R_j / sqrt(n_j) over the items they met, which is that of P_i Sigma. These are what the prior means of the vectors are
-linear in:
+its leading singular triples. Items have the features h_j = Sigma R_j. The features z_i of a user have the direction of
+the sum of R_j / sqrt(n_j) over the items the user met, which is that of P_i Sigma. The prior means of the vectors are
+linear in these features:
 
     u_i ~ A' z_i        (v_j, b_j) ~ B' h_j
 
-with the ridges of the model about these means, and ridges on A and B. Items that few have compared learn from those
-that are met by the same people, and people from those who meet the same items.
+with the ridges of the model about these means, and ridges on A and B. Items that few have compared learn from items
+that the same users meet, and users learn from users who meet the same items.
 
-Where items are handed out rather than chosen, E is as random as its margins allow and none of this holds. So the second
-singular value (the first only says who meets how much) must stand out from that of a random E: from the edge of the
-spectrum of a random matrix or, where it is near that, from the value of a shuffled E.
+If items are assigned rather than chosen, E is as random as its margins allow, and exposure carries no information. So
+the second singular value must exceed that of a random E. (The first one only reflects how much each user meets.) The
+threshold is the edge of the spectrum of a random matrix or, near that edge, the value of a shuffled E.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Exposure:
         return np.asarray(self.parts[:, : self.k] * np.sqrt(self.met)[:, None], np.float32)
 
     def blocks(self) -> tuple[Block, Block]:
-        """What prior means are linear in: of the users, and of the items."""
+        """Return the features of the users and of the items, in which prior means are linear."""
         return Block(self.users, self.k, STRENGTH), Block(self.items, self.k, STRENGTH)
 
 

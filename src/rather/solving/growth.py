@@ -1,4 +1,4 @@
-"""Newton's rounds with as much rank as it takes: towards the global optimum, with a certificate at every round."""
+"""Newton rounds with a growing rank: towards the global optimum, with a certificate after every round."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class Proximal(Growing):
 
 
 def coefficients(problem: Problem, U: FloatArray, V: FloatArray) -> Coefficients:
-    """Of the users' and of the items' prior means at some factors."""
+    """Return the coefficients of the users' and the items' prior means at some factors."""
     if problem.priors is None:
         return None, None
     return problem.priors.users.coefficients(U), problem.priors.items.coefficients(V)

@@ -1,15 +1,15 @@
-"""Item-item weights: every item's clicks regressed on a person's other clicks, in closed form.
+"""Item-item weights: a ridge regression of every item's clicks on a user's other clicks, in closed form.
 
-With x_i the clicks of person i (a row of zeros and ones), n_i their number and Z_i = n_i^-1/4 x_i, minimise over B
+With x_i the clicks of user i (a row of zeros and ones), n_i their number and Z_i = n_i^-1/4 x_i, minimise over B
 
     sum_i n_i^-1/4 |x_i - Z_i B|^2 + sum_k lambda_k |B_k|^2    where B_jj = 0: no item predicts itself
 
-lambda_k = lambda (n_k / n')^1/4 grows with an item's clicks n_k (n' is typical of them). With
+lambda_k = lambda (n_k / n')^1/4 grows with an item's clicks n_k (n' is a typical number). With
 A = sum_i n_i^-1/4 Z_i' Z_i, C = sum_i n_i^-1/4 Z_i' x_i and P = (A + diag(lambda_k))^-1 the solution is
 
     B = P (C - diag(mu)),    mu_j = (P C)_jj / P_jj
 
-Where there are many items, only those clicked most are inputs (rows of B); all are predicted.
+If there are many items, only those with most clicks are inputs (rows of B); all are predicted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy
 
 from ..data.ids import Codes
 from ..data.rows import row_starts
@@ -131,11 +131,11 @@ def _together(
 
 
 def _inverse(A: FloatArray) -> FloatArray:
-    """Of a positive definite matrix, in its place."""
-    factor, failed = lapack.spotrf(A.T, lower=0, clean=0, overwrite_a=1)
+    """Invert a positive definite matrix in place."""
+    factor, failed = scipy.linalg.lapack.spotrf(A.T, lower=0, clean=0, overwrite_a=1)
     if failed:
         raise InputError("the item-item weights have no solution in single precision; a larger ridge has one")
-    inverse, _ = lapack.spotri(factor, lower=0, overwrite_c=1)
+    inverse, _ = scipy.linalg.lapack.spotri(factor, lower=0, overwrite_c=1)
     P: FloatArray = inverse.T  # rows again: what was computed is below the diagonal
     for first in range(0, len(P), BLOCK):
         last = min(first + BLOCK, len(P))

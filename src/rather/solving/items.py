@@ -1,7 +1,7 @@
-"""Rows of new items, with all users and all other items as they are: one convex problem in the new rows alone.
+"""The rows of new items, fitted while all users and all other items stay fixed: a convex problem.
 
-Comparisons among the new items tie their rows together, so they are solved for at once: by L-BFGS, in coordinates in
-which the diagonal of the Hessian is about 1, to where single precision ends.
+Comparisons among the new items couple their rows, so they are solved together: by L-BFGS, in coordinates in which the
+diagonal of the Hessian is about 1, to the limit of single precision.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Limited-memory BFGS with backtracking: a smooth function goes down step by step, and never up."""
+"""Limited-memory BFGS with backtracking, which never increases a smooth function."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""How people answer, given the items: effects that all share, how readily people tie, how people differ.
+"""A mixed logistic regression of answers, given the items: shared effects, reluctance to decide, and tastes.
 
-Fitted factors are shrunk, and the answers they were fitted to agree with them too well; effects read off from them
-would be biased either way. So they are estimated in a model of their own, with the items' vectors v_j and biases b_j as
-given: a mixed logistic regression (docs/mathematics.md)
+Fitted factors are shrunk, and agree too well with the answers they were fitted to, so effects read from them are
+biased. They are estimated in a model of their own, with the items' vectors v_j and biases b_j as given (see the page
+"Uncertainty" of the site):
 
     P(i prefers j to k) = sigma(x - r_i)        x = g . z + a (b_j - b_k) + (mu + u_i) . (v_j - v_k)
-    P(i prefers k to j) = sigma(-x - r_i)       and what is left is the probability of a tie
+    P(i prefers k to j) = sigma(-x - r_i)       and a tie has the remaining probability
 
-with u_i normal about 0 with a covariance that is estimated, and log r_i, a person's reluctance to decide, normal too
-(r_i = 0 where nobody ties). It is solved by a variational EM: ``core.mixed_pass`` finds what is known of every person
-and sums it up, the sums give the coefficients and the covariance. The columns of z are taken without what differences
-of items say of them, so that g is what it is whatever the items' biases are.
+Here u_i is normal with mean 0 and an estimated covariance, and log r_i, the reluctance of a person to decide, is normal
+too (r_i = 0 if nobody ties). A variational EM solves it: ``core.mixed_pass`` computes the posterior of every person and
+sums over people, and the sums give the coefficients and the covariance. Differences of items are projected out of the
+columns of z, so that g does not depend on the items' biases.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
-from scipy.special import betaln
+import scipy
 
 from ..data.rows import beside_ties
 from ..data.source import Source
@@ -44,7 +43,7 @@ ALIKE = 1e-3  # of a column's squares that no difference of items has: less is c
 
 @dataclass(frozen=True)
 class Answering:
-    """What was estimated. Effects are in log-odds for one unit of what the comparisons came with.
+    """The estimates. Effects are in log-odds for one unit of a covariate.
 
     ``covariance`` is of the random coefficients, the last of which is log r_i where there are ties, and ``people`` has
     what is known of each person's. ``trust`` is how probable it is that a person's answers are not a coin's.
@@ -59,7 +58,7 @@ class Answering:
 
     @property
     def directions(self) -> int:
-        """Of taste."""
+        """Return the number of directions of taste."""
         return len(self.covariance) - ("tie" in self.names)
 
 
@@ -99,7 +98,7 @@ def answering(
 
 
 class _EM:
-    """Coefficients, the covariance and what is known of everyone, from pass to pass."""
+    """The state of the variational EM: coefficients, covariance and everyone's posterior."""
 
     def __init__(
         self,
@@ -181,7 +180,7 @@ class _EM:
         return np.linalg.inv(information + np.diag(self.prior) + 1e-6 * np.eye(len(information)))
 
     def squared_errors(self, coins: bool) -> Any:
-        """Of the coefficients that are told of."""
+        """Return the squared standard errors of the reported coefficients."""
         inverse, n = self.inverse(self.information), self.count.sum()
         if coins:  # who throws a coin is not known for sure, which takes from what is known of the rest (Louis, 1982)
             doubt = np.sqrt(self.count * (1 - self.count))
@@ -247,25 +246,27 @@ def _leading(U: FloatArray, V: FloatArray, rank: int, wanted: int | None, most: 
 
 def _own(pairs: Any, Z: FloatArray, n_items: int) -> tuple[FloatArray, Any]:
     """The columns of Z less the differences of items that come nearest to them, by least squares; and those items."""
+    from scipy.sparse.linalg import cg
+
     rows = np.arange(len(Z))
     ones = np.ones(len(Z))
-    B = sparse.csr_array(
+    B = scipy.sparse.csr_array(
         (np.concatenate((ones, -ones)), (np.concatenate((rows, rows)), np.concatenate((pairs.winner, pairs.loser)))),
         shape=(len(Z), n_items),
     )
     weighted = B.T.multiply(pairs.weights()).tocsr()
-    normal = weighted @ B + sparse.diags_array(np.full(n_items, 1e-3))
+    normal = weighted @ B + scipy.sparse.diags_array(np.full(n_items, 1e-3))
     made, nearest = np.empty_like(Z), np.empty((n_items, Z.shape[1]))
     for k in range(Z.shape[1]):
-        nearest[:, k] = sparse.linalg.cg(normal, weighted @ Z[:, k].astype(np.float64), rtol=1e-6, maxiter=500)[0]
+        nearest[:, k] = cg(normal, weighted @ Z[:, k].astype(np.float64), rtol=1e-6, maxiter=500)[0]
         made[:, k] = Z[:, k] - B @ nearest[:, k]
     return made, nearest
 
 
 def _coin(pairs: Any, n_users: int) -> Any:
-    """The log-probability of each person's answers if they were a coin's, with ties at any rate of their own."""
+    """Return the log-probability of each person's answers if they were random, with any rate of ties."""
     w = pairs.weights()
     tied = np.zeros(len(w), bool) if pairs.tied is None else pairs.tied
     ties, decided = (np.bincount(pairs.user, w * kind, n_users) for kind in (tied, ~tied))
-    among = betaln(ties + 1, decided + 1) if tied.any() else 0.0
+    among = scipy.special.betaln(ties + 1, decided + 1) if tied.any() else 0.0
     return decided * np.log(0.5) + among

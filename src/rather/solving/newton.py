@@ -1,4 +1,4 @@
-"""Alternating truncated Newton on the primal: the default solver. Bit-identical at any number of threads."""
+"""Alternating truncated Newton steps on the primal, the default solver: the same bits on any number of threads."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Prior means of the rows of a factor, linear in features of them: F C, where C is a ridge regression on the rows.
+"""Prior means of the rows of a factor, linear in their features: F C, where C is a ridge regression on the rows.
 
-Features come in blocks, each with a strength: the ridge on a coefficient is strength x tr(F'WF) / k over the block's k
-columns, W the shapes of the ridges of the rows that were met. A strength of 1 makes a shared coefficient cost, on
-average, what it would cost every row to pay for its mean itself.
+Features come in blocks, each with a strength. The ridge on a coefficient is strength x tr(F'WF) / k over the block's k
+columns, with W the shapes of the ridges of the rows that were met. At a strength of 1 a shared coefficient costs on
+average as much as the same mean would cost if every row paid for it alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The optimisation problem of a factor model, and the passes over the data that every solver is made of.
+"""The optimisation problem of a factor model, and the passes over the data on which every solver is built.
 
     F(U, V, b) = sum_t w_t L(s_ij - s_ik) + 1/2 sum_i p_i |u_i|^2 + 1/2 sum_j q_j |v_j|^2 + 1/2 sum_j beta_j b_j^2
 
@@ -7,9 +7,9 @@ ridges are p_i = reg * (user shape), q_j = reg * (item shape) and beta_j = bias_
 is column r of V, against a column r of U that is fixed to 1 (0 without bias).
 
 With features z_i of users and h_j of items (see ``exposure``) the ridges are about prior means, u_i - A' z_i and
-(v_j, b_j) - B' h_j, and A and B have ridges of their own; F is then minimised over them as well. Items may be nothing
-but their features, (v_j, b_j) = B' h_j; C is then B, and V follows it. What surrounded the comparisons (see
-``effects``) adds g . z_t to their margins, and F is minimised over g too.
+(v_j, b_j) - B' h_j. A and B have ridges of their own, and F is minimised over them as well. If items have no vectors
+beside their features, (v_j, b_j) = B' h_j; C is then B, and V follows from it. Context (see ``effects``) adds g . z_t
+to the margins, and F is minimised over g too.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Problem:
         self.evaluate()
 
     def tie(self) -> None:
-        """Where items are nothing but their features: C for the rows of V, which then are its."""
+        """Set C for items without vectors beside their features, whose rows of V follow from it."""
         if self.C is not None and self.priors is not None:
             self.C[:] = self.priors.items.regress(self.V)[0]
             self.priors.items.means(self.C, self.V)
@@ -226,7 +226,7 @@ class Problem:
         return 0.5 * self.bias_reg * float(self._item_squares()[-1]) + self._effect_penalty()
 
     def _user_squares(self) -> float:
-        """The ridges' squares of U, in units of reg."""
+        """Return the squared norm of U weighted by the ridges, in units of reg."""
         mean, shared, r = self.user_mean, 0.0, self.rank
         if self.priors is not None and self.priors.users.k:
             C, mean = self.priors.users.regress(self.U)
@@ -236,13 +236,13 @@ class Problem:
         return shared + float(core.sum_users(self.store, own, self.n_threads))
 
     def user_columns(self) -> Any:
-        """Which of the first r columns of U are not zero."""
+        """Return which of the first r columns of U are not zero."""
         live = self.U[:, : self.rank].any(axis=0).astype(np.float64)
         self.store.across(live)
         return live > 0
 
     def _item_squares(self) -> Any:
-        """Those of V, the bias's column last."""
+        """Return the same for each column of V, the bias's column last."""
         if self.C is not None:
             held = np.square(self.C, dtype=np.float64).sum(axis=0)
         elif self.priors is not None:
@@ -304,7 +304,7 @@ class Problem:
         return along + float(self.around.slope(self._pair_slopes()[0]) @ self.g)
 
     def _scratch(self, m: FloatArray) -> Any:
-        """A state at some scores, whose slopes no one will miss."""
+        """Return a state at some scores whose slopes may be overwritten."""
         return core.State(
             self.store, m, np.empty_like(self.c), np.empty_like(self.d), self.scales.user_weight, self.offset
         )

@@ -1,9 +1,9 @@
 """The scale of the regularisation, from the gradient at zero.
 
-At X = 0 the loss has the sparse gradient -G, one number per (user, item seen). With the ridges' shapes divided out it
-is S = diag(p)^-1/2 G diag(q)^-1/2. The scale of reg is the geometric mean of the typical norms of S's rows and columns,
-that of the bias's ridge the typical absolute row sum. The factors on them (that on reg is the source's) were chosen on
-held-out training data of very different sets; benchmarks/votes.py shows how good they are on each.
+At X = 0 the loss has the sparse gradient -G, with one number per (user, item seen). With the ridges' shapes divided out
+it is S = diag(p)^-1/2 G diag(q)^-1/2. The scale of reg is the geometric mean of the typical norms of S's rows and
+columns. The scale of the ridge of the biases is the typical absolute row sum. The factors on them (that on reg is the
+source's) were chosen on held-out training data of very different sets; benchmarks/votes.py measures each.
 """
 
 from __future__ import annotations

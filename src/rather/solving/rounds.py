@@ -1,4 +1,4 @@
-"""The loop over the rounds of a solver: until there is little left to gain, or there have been enough rounds."""
+"""The loop over the rounds of a solver, until the gap is small or the rounds are used up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much each user and item counts: ridges that grow with counts, and users' weights that fall with theirs."""
+"""Weights and ridges of users and items: ridges grow with counts, and weights of users fall with theirs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..native import FloatArray, core
 
 @dataclass(frozen=True)
 class Scales:
-    """How much each user and item counts: the shapes of the ridges before ``reg`` scales them, and users' weights."""
+    """The shapes of the ridges, before ``reg`` scales them, and the weights of users."""
 
     user_ridge: FloatArray
     item_ridge: FloatArray
@@ -21,7 +21,7 @@ class Scales:
 
 @dataclass(frozen=True)
 class UserRule:
-    """What decides how much a user counts: a newcomer is treated by the same rule as the users of a fit.
+    """The rule for the weight of a user, which also applies to new users.
 
     A user who compared n items has the ridge shape (n / typical)^power; all of their N comparisons have the weight
     N^-balance.
@@ -39,7 +39,7 @@ class UserRule:
 
 
 def scales(store: Any, *, user_power: float, item_power: float, balance: float) -> tuple[Scales, UserRule]:
-    """How much the users and items of a store count, and the rule for users.
+    """Return the scales of the users and items of a store, and the rule for users.
 
     An item's count is the number of users who compared it, a user's the number of items they compared. The power 0 is
     the plain ridge; 1/2 for items is the weighted trace norm for a popularity far from uniform.

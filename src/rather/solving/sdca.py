@@ -1,8 +1,8 @@
-"""The paper's Algorithm 1: stochastic dual coordinate descent on each half in turn, with lock-free threads.
+"""The paper's Algorithm 1: stochastic dual coordinate descent on users and items in turn, with lock-free threads.
 
-With one thread a fit is reproducible; with several the updates race on purpose, and the result varies from run to run.
-Two dual variables per comparison are kept, whether it is written down or not, and one is copied to say what is left to
-gain: 12 bytes a comparison.
+With one thread a fit is reproducible. With several, the updates race on purpose, and the result varies from run to run.
+Two dual variables per comparison are stored, whether the comparison is written down or not. One is copied for the gap:
+12 bytes a comparison.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Leading singular triples of a sparse matrix over a store, by block iteration in the core: fast, and about right."""
+"""Leading singular triples of a sparse matrix over a store, by block iteration in the core: fast and approximate."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How the hinge is smoothed, so that Newton's method can work on it: over [1 - delta, 1], and tighter as a fit goes on.
+"""Schedules for smoothing the hinge over [1 - delta, 1], so that Newton's method applies; delta falls as a fit goes on.
 
-Every schedule in use is here. Other losses are smooth, and have delta = 0.
+All schedules in use are here. Other losses are smooth, with delta = 0.
 """
 
 from __future__ import annotations

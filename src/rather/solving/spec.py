@@ -1,4 +1,4 @@
-"""What is minimised, before any data: the parameters that pose a problem, whatever minimises it."""
+"""The parameters that define a problem, before any data and for any solver."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Singular values: of the sparse gradient by Lanczos, of the low-rank scores exactly.
+"""Singular values: of the sparse gradient by Lanczos, and of the low-rank scores exactly.
 
 Both are taken of scaled matrices. With the shapes of the ridges, p_i = reg pi_i and q_j = reg kappa_j, the gradient G
 of the loss with respect to the score matrix is divided by their square roots, S = diag(pi)^-1/2 G diag(kappa)^-1/2, and
 the personal part of the scores, U V', is multiplied by them. Then the ridges of the best factors of a matrix add up to
 reg times its nuclear norm, and the spectral norm is the dual of that.
 
-Prior means only add rows and columns. The rows of U are L x for x = (own parts times pi^1/2, A times a^1/2), of which
-the ridges are reg |x|^2, with L = [diag(pi)^-1/2, Z a^-1/2]: S becomes L' G M with such an M for the items, and x takes
-the place of the scaled factor.
+Prior means only add rows and columns. The rows of U are L x for x = (own parts times pi^1/2, A times a^1/2), whose
+ridges are reg |x|^2, with L = [diag(pi)^-1/2, Z a^-1/2]. S becomes L' G M with such an M for the items, and x takes the
+place of the scaled factor.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Where a fit begins: the global ranking, and the spectrum of what it leaves.
+"""The start of a fit: the shared ranking, and the leading singular triples of the gradient there.
 
-At X = 1 b' (everyone ranks like the crowd) the loss has the sparse gradient -G, one number per (user, item seen). With
+At X = 1 b' (one ranking for all users) the loss has the sparse gradient -G, with one number per (user, item seen). With
 the ridges' shapes divided out it is S = diag(p)^-1/2 G diag(q)^-1/2. For reg at or above sigma_max(S) the personal part
-of the optimum is zero; the shrunk leading singular pairs of S are where a fit starts.
+of the optimum is zero; the shrunk leading singular pairs of S are the start of a fit.
 """
 
 from __future__ import annotations

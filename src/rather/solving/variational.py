@@ -1,18 +1,18 @@
-"""What answers say of a vector that is normal beforehand: a normal approximation of what it can then be.
+"""The posterior of a vector with a normal prior, given answers, as a normal approximation.
 
     w ~ N(0, I)        P(answer t) = sigma(z_t),  z_t = x_t . w + c_t        counted m_t times
 
-Of all normal distributions the nearest to what w can be, by the Kullback-Leibler divergence, has (M. Opper, C.
+The normal distribution that is nearest to the posterior, by the Kullback-Leibler divergence, has (M. Opper, C.
 Archambeau: The variational Gaussian approximation revisited, 2009)
 
     precision  H = I + sum_t m_t E sigma'(z_t) x_t x_t'        mean  sum_t m_t E sigma(-z_t) x_t
 
-with expectations over itself. Both are found by damped Newton's steps for the mean, each with the H of the last mean,
-and E sigma(z) = sigma(mu / sqrt(1 + pi v / 8)) for z ~ N(mu, v) (D. MacKay, 1992). Beside the curvature at the
-likeliest w this knows that an answer which was to be expected still says something; where people never contradict
-themselves that is most of what is known.
+with expectations over itself. Both are found by damped Newton steps for the mean, each with the H of the last mean,
+and E sigma(z) = sigma(mu / sqrt(1 + pi v / 8)) for z ~ N(mu, v) (D. MacKay, 1992). A Laplace approximation has the
+curvature at the mode only. This one also takes information from answers that were to be expected, which is most of the
+information if people never contradict themselves.
 
-Answers move w only within their span: of fewer answers than w has numbers, all is computed in that.
+Answers move w only within their span. If there are fewer answers than dimensions, the computation is in that span.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Normal(NamedTuple):
     of_answers: tuple[Any, Any, Any] | None = None
 
     def variances(self, X: Any) -> Any:
-        """Of x . w for the rows of X."""
+        """Return the variances of x . w for the rows of X."""
         return np.einsum("nq,nq->n", X, X) - np.square(X @ self.axes.T) @ (1 - self.variance)
 
     def covariances(self, X: Any, Y: Any) -> Any:
-        """Of x . w and y . w for rows x of X and y of Y."""
+        """Return the covariances of x . w and y . w for rows x of X and y of Y."""
         return X @ Y.T - ((X @ self.axes.T) * (1 - self.variance)) @ (Y @ self.axes.T).T
 
     def draws(self, n: int, rng: np.random.Generator) -> Any:
@@ -61,8 +61,9 @@ def nothing_said(size: int) -> Normal:
 def given_answers(
     X: Any, c: Any, m: Any, begin: tuple[Any, Any, Any] | None = None, rounds: int = MOST_ROUNDS
 ) -> Normal:
-    """What answers with rows X, offsets c and counts m say; ``begin`` are numbers of the first of them, from a search
-    without the others, after which a few rounds are enough."""
+    """Return the posterior given answers with rows X, offsets c and counts m.
+
+    ``begin`` are the numbers of the first answers, from a search without the others. They save rounds."""
     n, size = X.shape
     if not n or not size:
         return nothing_said(size)
@@ -136,7 +137,7 @@ def _expected(mu: Any, v: Any, before: Any, kept: float) -> tuple[Any, Any]:
 
 
 def _damped(step: Any, v: Any) -> Any:
-    """How much of a step of margins that have the variances v is made: one by which the divergence does not grow.
+    """Return the share of a step to make, so that the divergence does not grow; margins have variances v.
 
     (F. Bach: Self-concordant analysis for logistic regression, 2010; T. Sun, Q. Tran-Dinh: Generalized
     self-concordant functions, 2019.)

@@ -1,4 +1,4 @@
-"""The same model where the data lives: AltSVM on Spark, as an Estimator of pyspark.ml. See docs/spark.md."""
+"""AltSVM as an Estimator of pyspark.ml. The page "On Spark" of the site shows how to use it."""
 
 from .cluster import Budget, ClusterError
 from .estimator import AltSVM

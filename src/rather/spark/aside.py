@@ -1,4 +1,4 @@
-"""What is put aside to learn how sure to be: a part of every user's ratings or clicks, shard by shard."""
+"""Comparisons that Spark holds out for calibration: a part of every user's ratings or clicks, shard by shard."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def put_aside(plan: Plan, shard: Shard) -> PutAside:
 
 
 def margins(aside: PutAside, plan: Plan, popularity: Any, problem: Any, met: Any) -> Any:
-    """Of the comparisons put aside: margin, how many items the user met, and how many of the two are new to them."""
+    """Return for held-out comparisons the margin, the items the user met, and how many of the two are new."""
     made = [np.empty((0, 3), np.float32)]
     known = problem.store.item_count > 0
     for pairs in aside.pairs(plan, popularity):
@@ -73,7 +73,7 @@ def margins(aside: PutAside, plan: Plan, popularity: Any, problem: Any, met: Any
 
 
 def calibration(rows: Sequence[Sequence[float]], answers: float) -> Calibration:
-    """How sure to be, from what was put aside, which is worth so many answers."""
+    """Return the calibration from held-out comparisons, which are worth so many answers."""
     if not len(rows):
         return Calibration(1.0)
     m, n, new = np.array(rows, np.float64).T

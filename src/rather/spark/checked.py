@@ -1,6 +1,6 @@
-"""Columns out of a DataFrame, and for every row that cannot be used the sentence that says why.
+"""Columns of a DataFrame, and for every row that cannot be used a sentence with the reason.
 
-The sentence is a column, ``trouble``, so that whatever is computed of the rows finds it on the way.
+The sentence is a column, ``trouble``, so that every computation on the rows carries it along.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What held-out answers choose, made by one task on as many users as one machine can have."""
+"""The choices on held-out answers, made by one task on as many users as one machine can take."""
 
 from __future__ import annotations
 

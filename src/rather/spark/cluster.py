@@ -1,4 +1,4 @@
-"""What a cluster can do, asked before a fit begins; and what its failures mean, in a sentence."""
+"""Checks of a cluster before a fit, and its failures in one sentence each."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Any
 import pyarrow as pa
 
 from .. import __version__
+from ..addresses import SITE
 from ..errors import InputError
 
 TOGETHER, LONGER = 0.4, 3.0  # seconds that a task stays, so that those which can run at the same time are seen to
 NO_MODULE = (
-    "rather cannot be imported on the executors ({}); install it there, or ship it with the job: see docs/spark.md, "
-    "'How rather gets to the executors'"
+    "rather cannot be imported on the executors ({}); install it there, or ship it with the job: see "
+    f"{SITE}/guides/spark.html#how-rather-gets-to-the-executors"
 )
 
 
@@ -27,7 +28,7 @@ class ClusterError(RuntimeError):
 
 @dataclass(frozen=True)
 class Slots:
-    """How many tasks run at the same time, and how much memory each may have (None: not known)."""
+    """The number of tasks that run at the same time, and the memory of each (None: not known)."""
 
     tasks: int
     memory: int | None
@@ -38,7 +39,7 @@ def is_connect(spark: Any) -> bool:
 
 
 def refuse_settings(spark: Any) -> None:
-    """What Spark would refuse only after a while, or not in so many words."""
+    """Refuse what Spark would refuse only later, or less clearly."""
     if str(spark.conf.get("spark.dynamicAllocation.enabled", "false")).lower() == "true":
         raise InputError(
             "spark.dynamicAllocation.enabled is true, and Spark runs no barrier stages with it; set it to false, and "
@@ -53,7 +54,7 @@ def bind_address(spark: Any) -> str | None:
 
 
 def slots(spark: Any, most: int, wanted: int | None = None) -> Slots:
-    """How many of ``most`` tasks run at the same time, by trying; every one must be able to import rather.
+    """Return how many of ``most`` tasks run at the same time, by trying; each must be able to import rather.
 
     Workers that start late are not seen beside others, so fewer than there should be are tried once more, for longer.
     """
@@ -64,7 +65,7 @@ def slots(spark: Any, most: int, wanted: int | None = None) -> Slots:
 
 
 def _tried(spark: Any, tasks: int, together: float) -> Slots:
-    """How many of some tasks run at the same time, if each stays so many seconds."""
+    """Return how many tasks run at the same time, if each stays so many seconds."""
 
     def probe(batches: Any) -> Any:
         import importlib
@@ -105,7 +106,7 @@ def _tried(spark: Any, tasks: int, together: float) -> Slots:
 
 
 def _parallelism(spark: Any) -> int:
-    """How many tasks Spark makes of a range, which is its idea of how many run at the same time."""
+    """Return how many tasks Spark makes of a range, its estimate of how many run at the same time."""
     if not is_connect(spark):
         return int(spark.sparkContext.defaultParallelism)
     from pyspark.sql import functions as F
@@ -146,7 +147,7 @@ def refusal(failure: BaseException) -> InputError | None:
 
 
 def in_short(failure: BaseException) -> str:
-    """What failed a job, in a line."""
+    """Return the cause of a failed job in a line."""
     text = str(failure)
     if isinstance(failure, ClusterError):
         return text
@@ -169,7 +170,7 @@ def in_short(failure: BaseException) -> str:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a fit will take, by a small model of its arrays."""
+    """The memory and the traffic of a fit, by a small model of its arrays."""
 
     tasks: int
     shards: int
@@ -194,7 +195,7 @@ def budget(
     n_users: int, n_items: int, n_rows: int, rank: int, *, shards: int, slots: Slots, kind: str, exposed: bool,
     drawn: int = 0,
 ) -> Budget:  # fmt: skip
-    """Of so many users, items and rows; ``drawn`` items are drawn against each user's clicks."""
+    """Return the budget of a fit; ``drawn`` items are drawn against each user's clicks."""
     tasks, row = slots.tasks, 4 * (-(-(rank + 1) // 16) * 16)
     features = 4 * 112 if exposed else 0
     waiting = (shards // tasks).bit_length()  # item matrices of shards that wait to be added

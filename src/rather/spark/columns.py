@@ -1,4 +1,4 @@
-"""Columns by their exact names: Spark takes a name that is missing for a function, such as ``user``."""
+"""Columns by their exact names. Spark would take a missing name such as ``user`` for a function."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-import warnings
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -21,6 +20,7 @@ from ..errors import InputError
 from ..models.altsvm import AltSVMParams
 from ..models.calibration import SHARES, Calibration
 from ..models.tuning import LARGE, PART, RANK
+from ..warned import warn
 from . import cluster, table
 from .aside import calibration
 from .choosing import choice
@@ -43,7 +43,7 @@ class AltSVM(Estimator, FitParams, MLReadable, MLWritable):  # type: ignore[misc
     Its parameters are the ordinary class's, in pyspark.ml's spelling (``explainParams()`` says each in a line); a fit
     comes to the same optimum by the same steps. Users are in a fixed number of shards, and sums over them are added in
     a fixed order: the same data, parameters and ``numShards`` give the same bits, whatever the executors, tasks and
-    failures. See docs/spark.md.
+    failures. See the page "On Spark" of the site.
     """
 
     def __init__(self, **params: Any) -> None:
@@ -74,7 +74,7 @@ class AltSVM(Estimator, FitParams, MLReadable, MLWritable):  # type: ignore[misc
         return made
 
     def budget(self, dataset: DataFrame) -> cluster.Budget:
-        """What a fit to this data would take here: memory a task, and traffic a round."""
+        """Return the memory a task and the traffic a round of a fit to this data here."""
         return Fitting(self, dataset).budget
 
     def _fit(self, dataset: DataFrame) -> AltSVMModel:
@@ -141,14 +141,14 @@ class Fitting:
                     raise cluster.ClusterError(
                         f"the fit failed {failures} times after round {done}: {cluster.in_short(e)}"
                     ) from e
-                text = f"{cluster.in_short(e)}; going on from round {done}"
-                warnings.warn(f"rather.spark: {text}", stacklevel=5)
+                text = f"rather.spark: {cluster.in_short(e)}; the fit goes on from round {done}"
+                warn(text, "spark-retry", stacklevel=5)
         return AltSVMModel.from_state(self.of, self.said, about, state)
 
     # -- before ---------------------------------------------------------------------------------------------------
 
     def _counted(self, rows: DataFrame) -> tuple[int, int, str]:
-        """How many rows and, about, users there are, and what tells this fit from others."""
+        """Return the number of rows, about the number of users, and a key of this fit."""
         digest = F.sum(F.xxhash64(*rows.columns).cast("decimal(20,0)")).cast("string")
         n, users, data = rows.agg(F.count("*"), F.approx_count_distinct("user"), digest).first()
         if not n:
@@ -158,7 +158,7 @@ class Fitting:
         return n, max(users, 1), hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:16]
 
     def _slots(self, must: bool = False) -> cluster.Slots:
-        """As many as there are, or are wanted; ``must``: no fewer than are wanted."""
+        """Return as many slots as there are or are wanted; with ``must``, no fewer than are wanted."""
         wanted = self.of._get("numTasks")
         found = cluster.slots(self.spark, self.shards, wanted)
         if must and wanted is not None and found.tasks < wanted:
@@ -195,7 +195,7 @@ class Fitting:
     # -- jobs -----------------------------------------------------------------------------------------------------
 
     def _chosen(self) -> tuple[dict[str, Any], DataFrame | None]:
-        """What held-out answers choose, where the parameters leave it to them."""
+        """Return the choices on held-out answers that the parameters leave open."""
         few = self.kind == "ratings" and self.n_rows <= FEW_RATINGS
         if self.params["reg"] != "cv" and (self.params["reg"] is not None or not (self.kind == "votes" or few)):
             return {}, None
@@ -203,7 +203,7 @@ class Fitting:
         return self._about(state), state
 
     def calibrated(self) -> Calibration:
-        """How sure to be, from a fit to what is left when some is put aside."""
+        """Return the calibration, from a fit without the held-out comparisons."""
         cluster.require(self.budget)
         if self.kind == "votes":
             return Calibration(**self._about(self._by_one_task("aside", aside=True)))
@@ -215,7 +215,7 @@ class Fitting:
         return calibration(sorted(row["vector"] for row in rows), SHARES[1] * self.n_rows)
 
     def _by_one_task(self, name: str, **more: Any) -> DataFrame:
-        """What one task makes of everybody's answers or, where they are many, of some users'."""
+        """Return the result of one task on all answers or, if there are many, on some users'."""
         share = 1.0 if self.n_rows <= LARGE else min(PART, SOME / self.n_rows)
         rows = self.said.rows
         if share < 1:
@@ -234,7 +234,7 @@ class Fitting:
     def _job(
         self, begun: dict[str, Any], state: DataFrame | None, done: int, failures: int
     ) -> tuple[dict[str, Any], DataFrame]:
-        """Some rounds, which were tried so often before."""
+        """Run some rounds, after so many failed tries."""
         most = self.params["max_iter"] - done
         if self.path is not None:
             most = min(most, self.of._get("checkpointInterval"))
@@ -251,7 +251,7 @@ class Fitting:
         return about, made
 
     def _tasks(self, begun: dict[str, Any], state: DataFrame | None, rounds: int, name: str, **more: Any) -> DataFrame:
-        """What all tasks together make in so many rounds."""
+        """Run the tasks for so many rounds."""
         params = {**self.params, "rank": self._rank()}
         plan = self._plan(begun=begun, rounds=rounds, params=params, **more)
         rows = table.in_shards(self.said.rows, self.shards)
@@ -277,7 +277,7 @@ class Fitting:
         return max(mine, key=lambda line: line["rounds"]) if mine else None
 
     def _resumed(self) -> tuple[dict[str, Any], DataFrame] | None:
-        """Where an earlier fit of the same data and parameters had got to."""
+        """Return the state of an earlier fit of the same data and parameters."""
         if self.before is None:
             return None
         self._say(f"rather.spark: going on from round {self.before['rounds']:.0f}")

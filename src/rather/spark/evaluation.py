@@ -1,9 +1,9 @@
-"""How good scores are, as operations on DataFrames: NDCG@k, precision@k and pairwise accuracy.
+"""NDCG@k, precision@k and pairwise accuracy as operations on DataFrames.
 
 The numbers are those of ``rather.ndcg``, ``rather.precision`` and ``rather.pairwise_accuracy`` for the same scores.
-Every metric is first a table of users, with the parts of each that are right and wrong, and with a sentence of trouble
-where a row cannot be used; one aggregate over it gives the mean, its standard error and the trouble. All rows of a user
-meet once, by one shuffle.
+Every metric is first a table of users, with the right and wrong parts of each, and with a sentence of trouble where a
+row cannot be used. One aggregate over it gives the mean, its standard error and the trouble. One shuffle brings all
+rows of a user together.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def _judged_ratings(scored: DataFrame, names: Mapping[str, str], min_gap: float)
 
 
 def _ordered(batches: Iterator[Any], min_gap: float) -> Iterator[Any]:
-    """How many pairs of every user are ordered as the ratings are, and how many are not."""
+    """Return how many pairs of every user are ordered as the ratings are, and how many are not."""
     import pyarrow
 
     for batch in batches:
@@ -261,7 +261,7 @@ def _each(users: DataFrame, user: str, **values: Column) -> DataFrame:
 
 
 def _mean(users: DataFrame, nothing: str) -> Mean:
-    """What is right of everything.
+    """Return the share of the total that is right, with its standard error.
 
     With r and w the right and wrong parts of a user, and m the mean, the user is off by r - m (r + w), which is
     (1 - m) r - m w: its squares add up to moments that Spark finds without cancellation, and to 0 where m is 0 or 1.
@@ -284,7 +284,7 @@ def _mean(users: DataFrame, nothing: str) -> Mean:
 
 
 class RankingEvaluator(Evaluator, MLReadable, MLWritable):  # type: ignore[misc]
-    """How well scored rows are ranked, for ``CrossValidator`` and ``TrainValidationSplit``; more is better.
+    """Measure the ranking of scored rows, for ``CrossValidator`` and ``TrainValidationSplit``; more is better.
 
     Rows without a score are refused: what a model has none for must be left out, as by coldStartStrategy="drop".
 

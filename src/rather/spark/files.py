@@ -1,13 +1,13 @@
-"""Estimators and models on disk, as pyspark.ml lays them out: metadata in JSON, factors in Parquet.
+"""Estimators and models on disk, in the layout of pyspark.ml: metadata in JSON, factors in Parquet.
 
-The writers of pyspark need a JVM on this side, which a client of Spark Connect has not; these do with DataFrames.
+The writers of pyspark need a JVM on this side, which a client of Spark Connect lacks; these use DataFrames.
 
 Each save adds a file with one line to the folder ``metadata``, and the line of the last save counts. A model's factors
-lie in one of three folders, which the line names. A save writes into a folder that neither the last save nor the
-model itself uses, and adds its line in the end. So whatever is killed, the last line names a whole model.
+are in one of three folders, which the line names. A save writes into a folder that neither the last save nor the model
+itself uses, and adds its line at the end. So the last line names a complete model even if a save is killed.
 
-Pipelines and tuned models of pyspark delete their folder before they are saved to it again. So the factors of a model
-that is read from such a folder are kept by the executors from then on.
+Pipelines and tuned models of pyspark delete their folder before they are saved to it again. So the executors keep the
+factors of a model that was read from such a folder.
 """
 
 from __future__ import annotations

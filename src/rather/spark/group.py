@@ -1,7 +1,7 @@
 """Processes that add arrays together over TCP: a butterfly of T = 2^k ranks, with the same bits on all of them.
 
 Every element's sum is that of one fixed binary tree over the ranks, ((x0+x1)+(x2+x3))+((x4+x5)+(x6+x7)), whatever the
-array's size and whoever came first; only a NaN's payload may differ. It knows nothing of Spark.
+array's size and the order of arrival; only a NaN's payload may differ. This module does not depend on Spark.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Partner:
         return ready[0][1]
 
     def _send(self, data: memoryview) -> memoryview:
-        """Send what goes at once; what is left."""
+        """Send what fits at once, and return the rest."""
         try:
             count = self.socket.send(data)
         except BlockingIOError:
@@ -158,7 +158,7 @@ class Partner:
 
 
 def _place(header: memoryview) -> str:
-    """Where in its work the sender of a header is."""
+    """Return where in its work the sender of a header is."""
     call, size, dtype, number = HEADER.unpack(header[: HEADER.size])
     return f"exchange {number} of sum {call}, of {size} bytes of {dtype.rstrip(bytes(1)).decode(errors='replace')}"
 
@@ -189,7 +189,7 @@ class Guest:
 
 
 class Meeting:
-    """How a rank finds its partners: it connects with the lower ones while the higher ones connect with it."""
+    """The connections of a rank: it connects with lower partners while higher ones connect with it."""
 
     def __init__(self, rank: int, addresses: list[str], token: str, timeout: float) -> None:
         self.rank, self.addresses, self.token, self.timeout = rank, addresses, token.encode(), timeout
@@ -219,7 +219,7 @@ class Meeting:
         return max(self.deadline - time.monotonic(), 0.0)
 
     def hello(self, sender: int, receiver: int) -> bytes:
-        """What one rank says to another; it proves to know the token, and its echo is no answer."""
+        """Return the greeting between ranks, which proves the token and differs in each direction."""
         text = f"rather: {sender} of {len(self.addresses)} to {receiver}"
         return hmac.digest(self.token, text.encode(), "sha256")
 

@@ -1,4 +1,4 @@
-"""The best items for every user, by the ordinary model: each task has all items, and its users go by in batches."""
+"""The best items for every user: each task has all items and the ordinary model, and takes users in batches."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _renamed(rows: pa.Table) -> list[str]:
 
 
 def _lists(people: pa.Table, known: dict[str, Any], about: dict[str, Any], k: int, seen: bool, by: str) -> Any:
-    """Of some users: a model of these alone, whose ids are numbers."""
+    """Return the lists of some users, by a model of these alone with numbers as ids."""
     tensors = {**known, **user_tensors(people, about)}
     n_users, n_items = len(people), len(known["item_bias"])
     model = assembled(AltSVM, tensors, about_local(about, {}), np.arange(n_users), np.arange(n_items))

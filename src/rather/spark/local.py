@@ -1,4 +1,4 @@
-"""Between DataFrames of factors and the tensors that a local model is made of."""
+"""Conversion between DataFrames of factors and the tensors of a local model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..native import FloatArray
 
 
 def item_tensors(items: pa.Table, about: dict[str, Any]) -> dict[str, Any]:
-    """Of items in the order of their codes, what a model file holds."""
+    """Return the tensors of items for a model file, in the order of codes."""
     r, k = about["rank"], about["k"]
     made = {"item_factors": matrix(items["features"], r), "item_bias": items["bias"].to_numpy().astype(np.float32)}
     if k:
@@ -31,7 +31,7 @@ def item_tensors(items: pa.Table, about: dict[str, Any]) -> dict[str, Any]:
 
 
 def user_tensors(users: pa.Table, about: dict[str, Any]) -> dict[str, Any]:
-    """Of some users, in this order."""
+    """Return the tensors of some users, in this order."""
     met = whole(users["met"])
     size = pc.list_value_length(met).to_numpy(zero_copy_only=False)
     made = {
@@ -46,7 +46,7 @@ def user_tensors(users: pa.Table, about: dict[str, Any]) -> dict[str, Any]:
 
 
 def about_local(about: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """What a model file says beside its tensors."""
+    """Return the description of a model file beside its tensors."""
     return {
         "params": about["params"], "reg": about["reg"], "loss": about["params"]["loss"],
         "user_rule": about["user_rule"], "slope": about.get("calibration"), "frame_kind": "dict",

@@ -1,4 +1,4 @@
-"""A fitted model whose factors are DataFrames: scores, probabilities, lists, and the way to and from the local one."""
+"""A fitted model whose factors are DataFrames: scores, probabilities, lists, and conversion to a local model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .table import Said
 
 
 class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[misc]
-    """What :class:`rather.spark.AltSVM` fits.
+    """The fitted model of :class:`rather.spark.AltSVM`.
 
     ``userFactors`` (id, features) and ``itemFactors`` (id, features, bias) are DataFrames; nothing of the size of users
     is on the driver. ``to_local()`` brings all of it here, as the ordinary model.
@@ -38,7 +38,7 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
 
     @classmethod
     def from_state(cls, of: FitParams, said: Said, about: dict[str, Any], state: DataFrame) -> AltSVMModel:
-        """From the rows that the last job of a fit wrote."""
+        """Return the model from the rows that the last job of a fit wrote."""
         r, k, given = about["rank"], about["k"], said.given
         user = table.as_given(F.col("user"), given["user"]).alias("id")
         users = state.where(F.col("kind") == USER).select(
@@ -159,8 +159,8 @@ class AltSVMModel(Model, ColumnParams, MLReadable, MLWritable):  # type: ignore[
         found = self._about.get("calibration")
         if found is None:
             raise InputError(
-                "this model does not know how sure to be: model = estimator.calibrate(model, dataset) finds it, from "
-                "the data it was fitted to"
+                "this model has no probabilities yet; model = estimator.calibrate(model, dataset) learns them from "
+                "the data of the fit"
             )
         name = self._get("probabilityCol")
         _refuse_twice(dataset, [name])

@@ -1,4 +1,4 @@
-"""Parameters in the manner of pyspark.ml: those of the ordinary AltSVM, the names of columns, and how a job is run."""
+"""Parameters in the style of pyspark.ml: those of AltSVM, the names of columns, and how a job is run."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class ColumnParams(Params):  # type: ignore[misc]
 
 
 class FitParams(ColumnParams):
-    """Those of a fit."""
+    """The parameters of a fit."""
 
     source = _param("source", "what the rows are: votes, ratings or clicks", TypeConverters.toString)
     weightCol = _param("weightCol", "column of weights, of votes", TypeConverters.toString)

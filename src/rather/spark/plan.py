@@ -1,4 +1,4 @@
-"""What the tasks of a job are told, and the rows that go in and out of them."""
+"""The instructions to the tasks of a job, and the schemas of the rows that go in and out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAID, USER, ITEM, ABOUT, ASIDE = range(5)
 
 @dataclass(frozen=True)
 class Plan:
-    """What every task of a job is told."""
+    """The instructions to every task of a job."""
 
     params: dict[str, Any]  # of the ordinary AltSVM
     kind: str  # votes, ratings or clicks
@@ -41,7 +41,7 @@ def in_schema(user: str) -> str:
 
 
 def out_schema(user: str) -> str:
-    """Those of rows that come out."""
+    """Return the columns of rows that come out."""
     return f"kind tinyint, shard int, user {user}, a int, x double, vector array<float>, met array<int>, text string"
 
 

@@ -1,7 +1,7 @@
-"""The users of a task: rows as Spark hands them over, in whatever order, to codes and a source that depend on neither.
+"""The users of a task: rows from Spark, in any order, as codes and a source that do not depend on the order.
 
-Users are numbered in the order of their ids within a shard; what a user said is in the order of items. So a shard is
-the same whichever task reads it.
+Users are numbered in the order of their ids within a shard, and each user's rows are in the order of items. So a shard
+is the same whichever task reads it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Shard:
     item_rows: FloatArray
 
     def source(self, plan: Plan, group: Group, n_threads: int) -> Source:
-        """What the users said, as the ordinary fit takes it."""
+        """The data of the users in the form of an ordinary fit."""
         size = len(self.users), plan.n_items
         made: Votes | Levels
         if plan.kind == "votes":
@@ -68,7 +68,7 @@ class Shard:
         return made
 
     def popularity(self, plan: Plan, group: Group) -> Any:
-        """How many rows each item has, everybody's counted."""
+        """Return the number of rows of each item, over all users."""
         found = np.bincount(self.a, minlength=plan.n_items).astype(np.float64)
         group.sum(found)
         return found
@@ -189,7 +189,7 @@ def _column(table: pa.Table, name: str, kind: Any, missing: Any = None) -> Any:
 
 
 def _nothing() -> pa.Table:
-    """What a task has that no row came to."""
+    """Return the parts of a task that got no rows."""
     types = {
         "kind": pa.int8(), "shard": pa.int32(), "user": pa.int64(), "a": pa.int32(), "b": pa.int32(),
         "x": pa.float64(), "tie": pa.bool_(), "vector": pa.list_(pa.float32()),

@@ -1,4 +1,4 @@
-"""Tables of what people said, as tasks take them: ids mapped in the cluster, users in shards, shards in tasks."""
+"""Tables for tasks: ids are mapped in the cluster, users are in shards, and shards are in tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NUMBERS = "rating", "weight"
 
 @dataclass(frozen=True)
 class Said:
-    """What people said: ``rows`` of user, a and b (item codes), x (rating or weight) and tie; and the ``items``."""
+    """The data: ``rows`` of user, a and b (item codes), x (rating or weight) and tie; and the ``items``."""
 
     rows: DataFrame
     items: DataFrame  # a (code), item

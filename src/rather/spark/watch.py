@@ -1,7 +1,7 @@
-"""A job under watch: a barrier stage that lost its executors waits for others, for minutes or for ever, without a word.
+"""A watch on a job, because a barrier stage that lost its executors waits for others without a word.
 
-Spark looks for enough slots only before a stage, ten minutes long, and once a stage has begun anew not at all. So the
-driver looks too, and takes the job back when there have been too few for some seconds.
+Spark checks for enough slots only before a stage, for ten minutes, and not at all once a stage was restarted. So the
+driver checks too, and cancels the job if there have been too few slots for some seconds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHORT = 3.0  # seconds of too few slots, after which a job is taken back: an exe
 
 
 def watched(spark: Any, tasks: int, job: Callable[[], Made]) -> Made:
-    """What a job with a barrier stage of so many tasks makes; a ClusterError once they cannot run at the same time."""
+    """Run a job with a barrier stage; raise a ClusterError once its tasks cannot run at the same time."""
     tag, made = f"rather-{secrets.token_hex(8)}", Future[Made]()
 
     def run() -> None:
@@ -66,7 +66,7 @@ def _take_back(spark: Any, tag: str, made: Future[Any]) -> None:
 
 
 class Capacity:
-    """How many tasks can run at the same time where they are too few, by Spark's own count."""
+    """Return how many tasks can run at the same time by Spark's own count, if they are too few."""
 
     def __init__(self, spark: Any, tasks: int) -> None:
         self.context, self.tasks = spark.sparkContext._jsc.sc(), tasks

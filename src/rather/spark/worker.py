@@ -1,8 +1,8 @@
-"""What a task does: it reads its shards of users, joins the group, and runs the ordinary fit on the users it has.
+"""A task of a distributed fit: it reads its shards of users, joins the group, and runs the ordinary fit on its users.
 
 Every task runs the same program. Sums over users are sums over all tasks (``native/shards.hpp``, ``group``), so all
-come to the same items and the same decisions; what is of a user stays where the user is. Rows in and out are of several
-kinds, told apart by a number: what people said, and the state of a fit, from job to job and in the end.
+tasks reach the same items and the same decisions, and the state of a user stays in its task. A number in each row in
+and out gives its kind: comparisons, or the state of a fit from job to job and at the end.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def addresses(host: str, bind: str | None) -> tuple[str, str]:
 
 
 def _agreed(group: Group, read: Any) -> Any:
-    """What ``read`` gives, or if any task's refuses its input, the same refusal in all of them."""
+    """Return the result of ``read``; if it fails in any task, raise the same error in all."""
     refusal, made = b"", None
     try:
         made = read()

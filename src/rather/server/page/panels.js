@@ -84,7 +84,7 @@ export function tastes(place, data) {
   const near = [...items].sort((a, b) => along(b) - along(a)).slice(0, 3).map(({ item }) => item);
   const size = percent(Math.min(1, area(me) / (area(all) || 1)));
   const text = `You are somewhere in the filled shape, ${size} of the size of ` +
-    `the crowd’s, which is dashed; both hold ${percent(HELD)}. It leans towards those who like ${titles(near)}.`;
+    `everybody’s, which is dashed; both hold ${percent(HELD)}. It leans towards those who like ${titles(near)}.`;
   return place.replaceChildren(map(data, Math.max(280, place.clientWidth), `Map of tastes. ${text}`),
     el('p', { class: 'quiet' }, text));
 }
