@@ -20,6 +20,7 @@ def test_one_version():
     assert re.fullmatch(r"\d+\.\d+\.\d+", rather.__version__)
     assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text()
     assert f"\nversion: {rather.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f'\n  version: "{rather.__version__}"\n' in (ROOT / "recipe/recipe.yaml").read_text()
     assert f"version = {{{rather.__version__}}}" in (ROOT / "docs/project/cite.md").read_text()
 
 
@@ -33,6 +34,10 @@ def test_one_set_of_addresses():
     }
     cited = (ROOT / "CITATION.cff").read_text()
     assert f"\nrepository-code: {addresses.REPOSITORY}\n" in cited and f"\nurl: {addresses.SITE}\n" in cited
+    recipe = (ROOT / "recipe/recipe.yaml").read_text()
+    assert f"  homepage: {addresses.SITE}\n  repository: {addresses.REPOSITORY}\n" in recipe
+    for name in ("SECURITY.md", ".github/ISSUE_TEMPLATE/config.yml", "docs/project/security.md"):
+        assert addresses.REPORT_A_HOLE in (ROOT / name).read_text()
     page, _, heading = addresses.CHANGELOG.removeprefix(addresses.SITE).partition(".html")
     assert (ROOT / f"docs{page}.md").exists() and not heading
 
@@ -44,3 +49,19 @@ def test_the_changelog_has_a_place_for_what_is_new():
     versions = [tuple(map(int, version.split("."))) for version, _ in sections[1:]]
     assert versions == sorted(versions, reverse=True)
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", date) for _, date in sections[1:])
+
+
+def test_the_recipe_asks_for_what_the_package_needs():
+    """The recipe for conda-forge has the dependencies of pyproject.toml, at run time and to build."""
+    project, recipe = ((ROOT / name).read_text() for name in ("pyproject.toml", "recipe/recipe.yaml"))
+    (needed,) = re.findall(r"^dependencies = \[(.*?)\]", project, re.M | re.S)
+    (build,) = re.findall(r"^requires = \[(.*?)\]", project, re.M)
+    (run,) = re.findall(r"^  run:\n((?:    - .*\n)+)", recipe, re.M)
+    (host,) = re.findall(r"^  host:\n((?:    - .*\n)+)", recipe, re.M)
+    asked = {*re.findall(r"- (.+)", run)} - {"python"}
+    assert asked == {one.replace(">=", " >=") for one in re.findall(r'"([^";]*)', needed)[::2]}
+    assert {*re.findall(r"- (.+)", host)} == {
+        "python",
+        "pip",
+        *(w.replace(">=", " >=") for w in build.split('"')[1::2]),
+    }
