@@ -1,7 +1,7 @@
 """Make a release: python scripts/release.py VERSION moves the changelog, sets the version, commits and tags.
 
---dry-run shows what would change. Nothing is pushed: the last line says how. The workflow of releases does the rest, with
---check TAG and --notes TAG. docs/project/releasing.md explains the steps.
+--dry-run shows what would change. Nothing is pushed: the last line says how. The workflow of releases does the rest,
+with --check TAG and --notes TAG. docs/project/releasing.md explains the steps.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ def read(name: str) -> str:
 
 def git(*arguments: str) -> str:
     """Return what git says."""
-    return subprocess.run(
-        ["git", *arguments], cwd=ROOT, check=True, capture_output=True, encoding="utf-8"
-    ).stdout.strip()
+    done = subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, encoding="utf-8")
+    return done.stdout.strip()
 
 
 def numbers(version: str) -> tuple[int, ...]:
