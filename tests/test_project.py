@@ -52,8 +52,8 @@ def test_the_changelog_has_a_place_for_what_is_new():
 
 
 def quoted(text):
-    """The requirements in a list of pyproject.toml, as a recipe writes them."""
-    return {one.replace(">=", " >=") for one in text.split('"')[1::2]}
+    """The requirements in a list of pyproject.toml that hold everywhere, as a recipe writes them."""
+    return {one.replace(">=", " >=") for one in re.findall(r'"([\w-]+>=[\d.]+)"', text)}
 
 
 def test_the_recipe_asks_for_what_the_package_needs():
@@ -61,7 +61,8 @@ def test_the_recipe_asks_for_what_the_package_needs():
     project, recipe = ((ROOT / name).read_text() for name in ("pyproject.toml", "recipe/recipe.yaml"))
     (needed,) = re.findall(r"^dependencies = \[(.*?)\]", project, re.M | re.S)
     (build,) = re.findall(r"^requires = \[(.*?)\]", project, re.M)
-    (run,) = re.findall(r"^  run:\n((?:    - .*\n)+)", recipe, re.M)
+    (run,) = re.findall(r"^  run:\n((?:    - \w.*\n)+)    - if: win\n      then: numpy >=2.0\n", recipe, re.M)
     (host,) = re.findall(r"^  host:\n((?:    - .*\n)+)", recipe, re.M)
     assert {*re.findall(r"- (.+)", run)} == {"python", *quoted(needed)}
     assert {*re.findall(r"- (.+)", host)} == {"python", "pip", *quoted(build)}
+    assert "\"numpy>=2.0; sys_platform == 'win32'\"" in needed

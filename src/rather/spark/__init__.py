@@ -1,5 +1,10 @@
 """The same model where the data lives: AltSVM on Spark, as an Estimator of pyspark.ml. See docs/spark.md."""
 
+import select
+
+if not hasattr(select, "poll"):
+    raise ImportError("rather.spark needs Linux or macOS, on the driver and on the executors; AltSVM fits on Windows")
+
 from .cluster import Budget, ClusterError
 from .estimator import AltSVM
 from .evaluation import RankingEvaluator, ndcg, pairwise_accuracy, precision
