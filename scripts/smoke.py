@@ -62,6 +62,7 @@ def interrupt() -> None:
     def press(model: Any, record: Any) -> None:
         signal.raise_signal(signal.SIGINT)
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs in the background
     data = rather.Comparisons.from_frame(rather.datasets.film_club())
     model = rather.AltSVM(rank=2, reg=5.0, callback=press, on_interrupt="raise")
     try:
