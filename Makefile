@@ -10,10 +10,10 @@ INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -q --no-
 
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
-TESTS := lint python clang thorough old-versions spark browser durable postgres schemathesis fuzz
+TESTS := lint python clang thorough old-versions spark browser durable postgres schemathesis fuzz project
 NIGHTLY := tests spark spark-3.5 durable sanitize fuzz baseline avx2 avx512
 
-.PHONY: demo serve docs docs-serve pictures test test-all $(TESTS:%=test-%) nightly $(NIGHTLY:%=nightly-%) fuzz lint format bench paper sanitize clean
+.PHONY: demo serve docs docs-serve pictures test test-all $(TESTS:%=test-%) nightly $(NIGHTLY:%=nightly-%) fuzz lint format bench paper sanitize release clean
 .DEFAULT_GOAL := help
 
 help: ## This list
@@ -33,8 +33,8 @@ test-lint: $(VENV)/installed-dev
 test-python: $(VENV)/installed-dev
 	$(PART) python $(BIN)/python -m pytest $(PARALLEL)
 
-test-all: test-thorough test-clang test-old-versions test-spark test-browser test-durable test-postgres test-schemathesis test-fuzz
-test-all: ## What takes more than a Python user needs: the longer tests, Clang, old scikit-learn and numpy, Spark, a browser, PostgreSQL, a server killed and prodded, and a minute of fuzzing; make -k test-all goes on after a failure
+test-all: test-thorough test-clang test-old-versions test-spark test-browser test-durable test-postgres test-schemathesis test-fuzz test-project
+test-all: ## What takes more than a Python user needs: the longer tests, Clang, old scikit-learn and numpy, Spark, a browser, PostgreSQL, a server killed and prodded, a minute of fuzzing, and the files of the project; make -k test-all goes on after a failure
 
 test-thorough: $(VENV)/installed-dev
 	$(PART) thorough $(BIN)/python -m pytest $(PARALLEL) -m thorough
@@ -50,6 +50,9 @@ test-schemathesis: $(VENV)/installed-dev
 
 test-fuzz: $(VENV)/installed-dev
 	$(PART) -1 fuzz $(BIN)/python -m fuzz files frames fits kills --scale 0.005
+
+test-project: $(VENV)/installed-dev
+	$(PART) -1 project bash scripts/project $(VENV)
 
 nightly: $(NIGHTLY:%=nightly-%) ## What takes long: the tests marked nightly, Spark's too, an older Spark, ten thousand answers and ten kills, the sanitizers, an hour of fuzzing, all tests with each instruction set
 
@@ -106,6 +109,9 @@ paper: $(VENV)/installed-dev ## The paper's tables and figures, on what data the
 
 sanitize: $(VENV)/installed-dev ## Run the tests of the core under the address, undefined-behaviour and thread sanitizers
 	PYTHON=$(BIN)/python bash scripts/sanitize
+
+release: $(VENV)/installed-serve ## Commit and tag a version, with VERSION=0.2.0; it pushes nothing
+	$(BIN)/python scripts/release.py $(VERSION)
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

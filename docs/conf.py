@@ -49,7 +49,10 @@ nitpick_ignore_regex = [
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath", "attrs_inline", "substitution"]
 myst_heading_anchors = 3
-myst_substitutions = {"issues": f"[issue tracker]({ISSUES})"}
+myst_substitutions = {
+    "issues": f"[issue tracker]({ISSUES})",
+    "advisory": f"[private report]({REPOSITORY}/security/advisories/new)",
+}
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates"]
 

@@ -232,7 +232,7 @@ def test_another_process_that_took_the_database_meanwhile(here, token, monkeypat
     check_recovered(here, token)
     third = Ledger(here.ledger.url.render_as_string(hide_password=False))
     with monkeypatch.context() as patch, pytest.raises(InputError, match="another process serves"):
-        patch.setattr(ledgers, "WAIT", 0.0)
+        patch.setattr("rather.server.locks.WAIT", 0.0)
         third.take()
     third.close()
 

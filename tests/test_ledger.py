@@ -12,7 +12,6 @@ from sqlalchemy import delete, event, func, insert, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from rather import InputError
-from rather.server import ledger as ledgers
 from rather.server import writer as writers
 from rather.server.ledger import KEPT, VERSION, Ledger, answers, probes, questions, undos, versions, visitors
 from rather.server.writer import NotWritten, Writer
@@ -180,7 +179,7 @@ def test_one_process_serves(database, ledger, monkeypatch):
     ledger.take()
     second = Ledger(database)
     with monkeypatch.context() as patch, pytest.raises(InputError, match="another process serves"):
-        patch.setattr(ledgers, "WAIT", 0.0)
+        patch.setattr("rather.server.locks.WAIT", 0.0)
         second.take()
     assert second.counts(0.0) == (0, 0)
     ledger.close()

@@ -18,7 +18,6 @@ import sqlalchemy
 
 import rather
 from rather import AltSVM, Comparisons
-from rather.server import ledger as ledgers
 from rather.server import panels, refits
 from rather.server.knowledge import Knowledge
 from rather.server.ledger import answers, hashed
@@ -368,7 +367,7 @@ def looked_for(find):
 
 def test_one_server_has_a_folder(tmp_path, monkeypatch):
     """A second one with votes elsewhere would share the token, the cookie's name and the models."""
-    monkeypatch.setattr(ledgers, "WAIT", 0.0)
+    monkeypatch.setattr("rather.server.locks.WAIT", 0.0)
     with (
         Here(tmp_path, str(tmp_path / "a.sqlite")),
         pytest.raises(rather.InputError, match="another process serves from the folder"),

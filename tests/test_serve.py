@@ -14,7 +14,6 @@ import httpx
 from rather import AltSVM, Comparisons, InputError
 from rather.cli import serve
 from rather.cli.grammar import grammar
-from rather.server import ledger as ledgers
 from rather.server import serving
 from rather.server.ledger import Ledger
 from rather.server.listed import LONGEST_TEXT, LONGEST_TITLE, only_ids, read
@@ -67,7 +66,7 @@ def test_what_cannot_be_served(items, tmp_path, monkeypatch):
     model.save(tmp_path / "m.rather", comparisons=False)
     assert "without --slim" in complaint("serve", tmp_path / "m.rather", "--refit")
     assert "knows none of the items" in complaint("serve", tmp_path / "m.rather", "--items", items)
-    monkeypatch.setattr(ledgers, "WAIT", 0.0)
+    monkeypatch.setattr("rather.server.locks.WAIT", 0.0)
     (tmp_path / "fruit.csv.served").mkdir()
     ledger = Ledger(str(tmp_path / "fruit.csv.served" / "votes.sqlite"))
     ledger.take()

@@ -40,7 +40,7 @@ from .rivals.rp3beta import RP3beta
 from .rivals.sgd import SGD
 from .solving.certificate import Certificate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BPR",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
@@ -14,6 +15,8 @@ from .commands import mistyped
 from .grammar import grammar
 from .remedies import in_shell
 from .reproduce import paper
+
+WINDOWS = os.name == "nt"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,10 +45,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0 if document.get("ok", True) else 1
     except KeyboardInterrupt as e:
         return _complain(str(e) or "interrupted", 130)
-    except BrokenPipeError:
-        # The reader has gone; Python would complain once more when it flushes on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
     except InputError as e:
         return _complain(in_shell(e, options), 2)
     except UnicodeEncodeError as e:
@@ -53,7 +52,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _complain("there is not enough memory for this; give fewer rows, or a smaller --rank", 2)
     except OSError as e:
+        if _reader_has_gone(e):
+            # Python would complain once more when it flushes on exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 141
         return _complain(f"{e.filename}: {e.strerror}" if e.filename else str(e), 2)
+
+
+def _reader_has_gone(e: OSError) -> bool:
+    """Return whether nobody reads standard output any more, for which Windows has no error of its own."""
+    return isinstance(e, BrokenPipeError) or (WINDOWS and e.errno == errno.EINVAL and e.filename is None)
 
 
 def _for_script(given: Sequence[str]) -> bool:

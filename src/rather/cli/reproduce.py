@@ -64,7 +64,7 @@ def scripts() -> list[dict[str, Any]]:
     there = {one["name"]: one["path"] is not None for one in datasets.listing()}
     found = []
     for path in sorted(folder().glob("*.py")):
-        source = path.read_text()
+        source = path.read_text(encoding="utf-8")
         if '__name__ == "__main__"' in source:
             tree = ast.parse(source)
             about = (ast.get_docstring(tree) or "").partition("\n")[0]

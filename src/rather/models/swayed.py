@@ -239,7 +239,9 @@ class Swayed(FactorEstimator):
         if not found.tie or self.fitted.parent is not None:
             return None
         pairs = comparisons.source.pairs()
-        known = estimated(found.slope * self._margins(pairs), pairs, comparisons.n_users)
+        # By name: a file has the effects in alphabetical order.
+        margins = super()._margins(pairs) + swayed(pairs, self._effects_of(comparisons.source))
+        known = estimated(found.slope * margins, pairs, comparisons.n_users)
         return np.asarray(known.own, np.float32)
 
     def _newcomers_reluctance(self, source: Source, U: FloatArray, items: Any) -> FloatArray | None:

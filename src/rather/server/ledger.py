@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import math
 import os
 import secrets
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +35,12 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from ..errors import FileError, InputError
+from .locks import is_locked, own_file, wait_for
 
 BUSY = 5.0  # seconds to wait for a database that somebody else has locked
 SERVED = 0x7261746865720001  # PostgreSQL's advisory lock of the one process that serves
 DECIDED = "left", "right", "tie"  # replies that say what somebody prefers
 REPLIES = *DECIDED, "unseen left", "unseen right", "unseen both"  # the others say that they do not know an item
-WAIT = 10.0  # seconds for another process, which was ended, to let go of a database
 
 metadata = MetaData()
 visitors = Table(
@@ -244,7 +242,7 @@ class Ledger:
             self._lock = self._lock or self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             return bool(self._lock.execute(text(f"SELECT pg_try_advisory_lock({SERVED})")).scalar())
         if self._lock is None:
-            self._lock = _own_file(f"{self.url.database}.serving")
+            self._lock = own_file(f"{self.url.database}.serving")
         return is_locked(self._lock)
 
     def close(self) -> None:
@@ -322,33 +320,6 @@ ANSWER = {
     "chance": questions.c.chance, "probability": questions.c.probability, "model": questions.c.model,
     "origin": visitors.c.origin,
 }  # fmt: skip
-
-
-def _own_file(path: str) -> Any:
-    """An open file that nobody else may open, which is no link to elsewhere."""
-    how = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
-    try:
-        return os.fdopen(os.open(path, how, 0o600), "r+b")
-    except OSError as e:
-        raise FileError(f"cannot lock {path!r}: {e.strerror}; remove it, or keep the votes elsewhere") from e
-
-
-def is_locked(file: Any) -> bool:
-    """Lock a file or a folder until it is closed; false if another process has."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def wait_for(is_taken: Callable[[], bool], refused: str) -> None:
-    """Wait until something is taken; a process that was ended may take a moment to let go."""
-    until = time.monotonic() + WAIT
-    while not is_taken():
-        if time.monotonic() > until:
-            raise InputError(refused)
-        time.sleep(0.1)
 
 
 def _private(path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import json
 import logging
@@ -29,6 +28,7 @@ from ..models.crowd import LARGEST
 from .knowledge import Knowledge
 from .ledger import Ledger
 from .listed import Listed
+from .locks import alone
 from .marks import FAST
 from .votes import counted, votes
 
@@ -214,15 +214,11 @@ class Refits:
 @contextlib.contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Wait until no other process writes models into the folder, and remove what an ended one left unfinished."""
-    held = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        alone = [path for path in folder.glob(f"*{APART}") if not path.with_suffix(ENDING).exists()]
-        for leftover in (*folder.glob(f".*{LEFTOVER}"), *alone):
+    with alone(folder.with_name(f"{folder.name}.fitting")):
+        single = [path for path in folder.glob(f"*{APART}") if not path.with_suffix(ENDING).exists()]
+        for leftover in (*folder.glob(f".*{LEFTOVER}"), *single):
             leftover.unlink(missing_ok=True)
         yield
-    finally:
-        os.close(held)
 
 
 def fit(database: str, base: str | None, out: str) -> None:
@@ -307,7 +303,8 @@ def _end_with_the_server() -> None:
 
 
 if __name__ == "__main__":
-    os.nice(10)  # whoever answers goes first
+    if hasattr(os, "nice"):  # not on Windows
+        os.nice(10)  # whoever answers goes first
     task = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_the_server, daemon=True).start()
     try:

@@ -20,8 +20,9 @@ from .app import Here, cookie_name, make_app
 from .desk import Desk
 from .gate import Gate, Rates
 from .knowledge import Knowledge
-from .ledger import Ledger, is_locked, wait_for
+from .ledger import Ledger
 from .listed import Listed
+from .locks import is_locked, own_file, wait_for
 from .metrics import Metrics
 from .refits import PEOPLE, Refits, needed, newest
 from .wire import Bounded
@@ -57,11 +58,11 @@ def kept_secret(path: Path, n_bytes: int = 24) -> str:
     """A secret of this server, made the first time and readable by its owner alone."""
     with contextlib.suppress(FileExistsError):
         made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(made, "w") as f:
+        with os.fdopen(made, "w", encoding="ascii") as f:
             f.write(secrets.token_urlsafe(n_bytes) + "\n")
             f.flush()
             os.fsync(f.fileno())
-    found = path.read_text().strip()
+    found = path.read_text(encoding="ascii", errors="replace").strip()
     if len(found) < 16:
         raise InputError(f"{str(path)!r} holds no secret of at least 16 characters; remove it, and a new one is made")
     return found
@@ -90,11 +91,11 @@ class Served:
         # What was fitted again from a model is no successor of another one that takes its place.
         models = s.state / ("models" if s.base is None else f"models-{s.base.version}")
         make_folder(models)
-        self._state = os.open(s.state, os.O_RDONLY)
+        self._state = own_file(s.state / ".serving")
         try:
             self._open(models)
         except BaseException:
-            os.close(self._state)
+            self._state.close()
             raise
 
     def _open(self, models: Path) -> None:
@@ -168,7 +169,7 @@ class Served:
             await going
         await asyncio.to_thread(self.writer.close)
         self.ledger.close()
-        os.close(self._state)
+        self._state.close()
 
 
 def serve(settings: Settings) -> None:
@@ -182,7 +183,9 @@ def serve(settings: Settings) -> None:
 
 
 def _bind(listening: socket.socket, s: Settings) -> None:
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # On Windows, which alone has the former, the latter would let another process listen at the same port.
+    option = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+    listening.setsockopt(socket.SOL_SOCKET, option, 1)
     try:
         listening.bind((s.host, s.port))
     except OSError as e:

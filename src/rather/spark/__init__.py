@@ -1,5 +1,10 @@
 """AltSVM as an Estimator of pyspark.ml. The page "On Spark" of the site shows how to use it."""
 
+import select
+
+if not hasattr(select, "poll"):
+    raise ImportError("rather.spark needs Linux or macOS, on the driver and on the executors; AltSVM fits on Windows")
+
 from .cluster import Budget, ClusterError
 from .estimator import AltSVM
 from .evaluation import RankingEvaluator, ndcg, pairwise_accuracy, precision
