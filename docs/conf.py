@@ -15,7 +15,7 @@ sys.path.insert(0, str(HERE / "_ext"))
 SOURCE = HERE.parent / "src"
 
 import rather  # noqa: E402
-from rather.addresses import ISSUES, REPOSITORY, SITE  # noqa: E402
+from rather.addresses import ISSUES, REPORT_A_HOLE, REPOSITORY, SITE  # noqa: E402
 
 OWNER, NAME = urlsplit(REPOSITORY).path.strip("/").split("/")
 ADDRESSES = {"Source": REPOSITORY, "Issues": ISSUES}
@@ -51,7 +51,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath", "at
 myst_heading_anchors = 3
 myst_substitutions = {
     "issues": f"[issue tracker]({ISSUES})",
-    "advisory": f"[private report]({REPOSITORY}/security/advisories/new)",
+    "advisory": f"[private report]({REPORT_A_HOLE})",
 }
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates"]

@@ -36,7 +36,7 @@ def test_one_set_of_addresses():
     assert f"\nrepository-code: {addresses.REPOSITORY}\n" in cited and f"\nurl: {addresses.SITE}\n" in cited
     recipe = (ROOT / "recipe/recipe.yaml").read_text()
     assert f"  homepage: {addresses.SITE}\n  repository: {addresses.REPOSITORY}\n" in recipe
-    for name in ("SECURITY.md", ".github/ISSUE_TEMPLATE/config.yml", "docs/project/security.md"):
+    for name in ("SECURITY.md", ".github/ISSUE_TEMPLATE/config.yml"):
         assert addresses.REPORT_A_HOLE in (ROOT / name).read_text()
     page, _, heading = addresses.CHANGELOG.removeprefix(addresses.SITE).partition(".html")
     assert (ROOT / f"docs{page}.md").exists() and not heading
