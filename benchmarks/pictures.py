@@ -32,6 +32,7 @@ from measuring.smoke import sized
 
 FOLDER = bench.RESULTS if smoke.ON else Path(__file__).parents[1] / "docs" / "pictures"
 NEWCOMER = sized(45, 7)
+ARTICLE = r"^(.*), (The|A|An|Il|La|Le|Les|Das|Der|Die)$"  # MovieLens has it after the title
 RATED = sized(20, 10)  # of the newcomer's ratings
 ANSWERS = sized((1, 2, 5, 10, 20, 50, 100), (2, 5))
 
@@ -54,7 +55,7 @@ def films() -> tuple[Any, dict[str, Any]]:
     ratings = bench.table("ml-100k").to_pandas()
     if not smoke.ON:
         titles = bench.table("ml-100k", "items.parquet").to_pandas().set_index("item")["title"]
-        short = titles.str.replace(r" \(\d{4}\)$", "", regex=True).str.replace(r"^(.*), (The|A)$", r"\2 \1", regex=True)
+        short = titles.str.replace(r" \(\d{4}\)$", "", regex=True).str.replace(ARTICLE, r"\2 \1", regex=True)
         ratings["item"] = ratings["item"].map(short.where(~short.duplicated(keep=False), titles))
         ratings = ratings.sort_values("timestamp", kind="stable").drop_duplicates(["user", "item"])
     own: pd.DataFrame = ratings[ratings["user"] == NEWCOMER][:RATED]
