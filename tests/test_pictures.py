@@ -2,7 +2,6 @@
 
 import ast
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -25,5 +24,4 @@ def test_a_script_imports_what_the_library_has(path):
     """A script that needs a browser is run by hand; a renamed name of the library shows here."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "rather":
-            module = import_module(node.module)
-            assert not [name.name for name in node.names if not hasattr(module, name.name)]
+            exec(ast.unparse(node), {})  # a name or a module
