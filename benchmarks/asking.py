@@ -1,6 +1,7 @@
 """What to ask: how many answers do well-chosen questions save?
 
     python benchmarks/asking.py saved [--seeds 5] [--jobs 2]    # MovieLens 1M, 200 people held out in each seed
+    python benchmarks/asking.py picture                         # draws docs/pictures/asking.svg from the results
     python benchmarks/asking.py time                            # seconds of one question, by how many items there are
 
 saved: whole people are held out, the model is fitted to all others. Of each one's films a half may be asked about, the
@@ -22,6 +23,7 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded: people run beside one another
 
+import csv
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -40,6 +42,10 @@ AT = sized((0, 3, 5, 12, 20, 30), (0, 2))
 KNOWN = sized(200, 10)  # films that may be asked about without knowing whether they were rated
 LEAST = sized(40, 6)  # ratings of a person
 MOST_PAIRS = 300  # of a person's test films, whose probabilities are judged
+DRAWN = {  # a label and a colour
+    "information": ("most information", "#0b6e4f"), "random": ("random", "#3a6ea5"),
+    "a list made beforehand": ("questionnaire", "#7a5195"), "top": ("aimed at the top", "#c8553d"),
+}  # fmt: skip
 POLICIES = "random", "nearest to one half", "least known", "information", "top", "a list made beforehand", "familiar"
 
 
@@ -186,35 +192,39 @@ def saved(seeds: int, jobs: int, exposures: tuple[bool, ...]) -> Iterator[dict[s
             yield made
 
 
-def picture(rows: list[dict[str, Any]]) -> None:
+def picture() -> None:
+    """Draw what the page's table has: questions about films that a person has rated, with exposure."""
     import matplotlib
 
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
-    settings = sorted({(row["setting"], row["exposure"]) for row in rows}, key=lambda s: (s[1], s[0] != "rated"))
-    figure, axes = plt.subplots(2, len(settings), figsize=(5.2 * len(settings), 7), layout="constrained", squeeze=False)
-    colours = dict(
-        zip(POLICIES, ("#4c566a", "#8fbcbb", "#b48ead", "#bf616a", "#d08770", "#a3be8c", "#5e81ac"), strict=True)
-    )
-    for column, (setting, exposure) in enumerate(settings):
-        for row, name in enumerate(("accuracy", "NDCG@10")):
-            ax = axes[row, column]
-            for policy in POLICIES:
-                mine = [r for r in rows if (r["setting"], r["exposure"], r["policy"]) == (setting, exposure, policy)]
-                if not mine:
-                    continue
-                x, y = ([r[key] for r in mine] for key in ("questions", name))
-                ax.plot(x, y, "o-", color=colours[policy], label=policy, markersize=3)
-                band = ([r[f"{name} {end}"] for r in mine] for end in ("low", "high"))
-                ax.fill_between(x, *band, color=colours[policy], alpha=0.12, linewidth=0)
-            ax.set_xlabel("questions")
-            ax.set_ylabel(name)
-            what = "films they have rated" if setting == "rated" else "any well-known film"
-            ax.set_title(what + (", with exposure" if exposure else ""))
-    axes[0, -1].legend(frameon=False, fontsize=8, loc="upper left")
+    with (bench.RESULTS / "asking-saved.csv").open(newline="") as file:
+        rows = [r for r in csv.DictReader(file) if (r["setting"], r["exposure"]) == ("rated", "True")]
+    plt.rcParams.update({"font.family": "sans-serif", "font.size": 10, "svg.hashsalt": "rather"})
+    figure, ax = plt.subplots(figsize=(6.6, 3.9), layout="constrained")
+    figure.patch.set_facecolor("white")  # readable on a dark page
+    ends: list[tuple[float, str, str]] = []
+    for policy, (label, colour) in DRAWN.items():
+        at, right = zip(
+            *((int(r["questions"]), float(r["accuracy"])) for r in rows if r["policy"] == policy), strict=True
+        )
+        ax.plot(at, right, "o-", color=colour, linewidth=2.2, markersize=5)
+        ends.append((right[-1], label, colour))
+    bottom, top = ax.get_ylim()
+    height = -np.inf
+    for value, label, colour in sorted(ends):  # labels of lines that end close to each other are moved apart
+        height = max(value, height + 0.065 * (top - bottom))
+        ax.annotate(label, (max(AT), height), (9, 0), textcoords="offset points", color=colour, va="center")
+    ax.set_xticks(AT)
+    ax.set_xlabel("questions")
+    ax.yaxis.set_major_locator(matplotlib.ticker.MultipleLocator(0.01))
+    ax.set_ylabel("pairs of other films in the right order")
+    ax.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1.0, decimals=0))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color="#dddddd", linewidth=0.8)
     folder = bench.RESULTS if smoke.ON else Path(__file__).parents[1] / "docs" / "pictures"
-    figure.savefig(folder / "asking.svg")
+    figure.savefig(folder / "asking.svg", metadata={"Date": None})
     print(f"-> {folder.name}/asking.svg")
 
 
@@ -249,16 +259,16 @@ def timed() -> Iterator[dict[str, Any]]:
 
 def main() -> None:
     parser = bench.parser(__doc__)
-    parser.add_argument("suite", choices=("saved", "time"), nargs="?", help="(both)")
+    parser.add_argument("suite", choices=("saved", "picture", "time"), nargs="?", help="(all)")
     parser.add_argument("--seeds", type=int, default=sized(5, 1))
     parser.add_argument("--jobs", type=int, default=sized(2, 1))
     parser.add_argument("--exposure", choices=("no", "yes", "both"), default="both")
     options = parser.parse_args()
     if options.suite in (None, "saved"):
         exposures = {"no": (False,), "yes": (True,), "both": (False, True)}[options.exposure]
-        rows = list(saved(options.seeds, options.jobs, exposures))
-        bench.report("asking-saved", rows)
-        picture(rows)
+        bench.report("asking-saved", list(saved(options.seeds, options.jobs, exposures)))
+    if options.suite in (None, "picture"):
+        picture()
     if options.suite in (None, "time"):
         bench.report("asking-time", list(timed()))
 

@@ -2,8 +2,8 @@
 
     python benchmarks/pictures.py [--only PICTURE ...] [--kind svg] [--into FOLDER]     # half a minute
 
-leaderboard: 59 language models by the votes of llmfao, to everybody and to the worker who gave most answers.
-calibration, learning_curve: the same votes, a fifth of them put aside.
+leaderboard: 59 language models by the judgements of llmfao, to everybody and to the judge who decided most often.
+calibration, learning_curve: the same judgements without ties, a fifth of them held out.
 person, taste_map: MovieLens 100K without one of its users, who then joins with the first of their ratings.
 history: the convex program on MovieLens 100K.
 The table says how long each took, the fit and what is learned on held-out answers included where it comes first.
@@ -32,6 +32,7 @@ from measuring.smoke import sized
 
 FOLDER = bench.RESULTS if smoke.ON else Path(__file__).parents[1] / "docs" / "pictures"
 NEWCOMER = sized(45, 7)
+ARTICLE = r"^(.*), (The|A|An|Il|La|Le|Les|Das|Der|Die)$"  # MovieLens has it after the title
 RATED = sized(20, 10)  # of the newcomer's ratings
 ANSWERS = sized((1, 2, 5, 10, 20, 50, 100), (2, 5))
 
@@ -42,11 +43,6 @@ def votes() -> rather.Comparisons:
 
 
 @cache
-def judged() -> Any:
-    return rather.AltSVM().fit(votes())
-
-
-@cache
 def films() -> tuple[Any, dict[str, Any]]:
     """A model of ratings without the newcomer's, and the first of those."""
     import pandas as pd
@@ -54,7 +50,7 @@ def films() -> tuple[Any, dict[str, Any]]:
     ratings = bench.table("ml-100k").to_pandas()
     if not smoke.ON:
         titles = bench.table("ml-100k", "items.parquet").to_pandas().set_index("item")["title"]
-        short = titles.str.replace(r" \(\d{4}\)$", "", regex=True).str.replace(r"^(.*), (The|A)$", r"\2 \1", regex=True)
+        short = titles.str.replace(r" \(\d{4}\)$", "", regex=True).str.replace(ARTICLE, r"\2 \1", regex=True)
         ratings["item"] = ratings["item"].map(short.where(~short.duplicated(keep=False), titles))
         ratings = ratings.sort_values("timestamp", kind="stable").drop_duplicates(["user", "item"])
     own: pd.DataFrame = ratings[ratings["user"] == NEWCOMER][:RATED]
@@ -74,10 +70,11 @@ def newcomer() -> rather.Person:
 
 def leaderboard() -> Any:
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5.8), layout="constrained")
-    rather.plot.leaderboard(judged(), ax=left)
-    said = votes()
-    worker = said.users[np.bincount(said.pairs().user).argmax()]
-    rather.plot.leaderboard(judged(), worker, ax=right)
+    judgements = rather.datasets.llmfao()
+    model = rather.fit(rather.Comparisons.from_arena(judgements))  # as in the tutorial
+    worker = np.bincount(judgements["user"][judgements["outcome"] != "tie"]).argmax()
+    rather.plot.leaderboard(model, ax=left)
+    rather.plot.leaderboard(model, worker, ax=right)
     return figure
 
 

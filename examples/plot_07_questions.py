@@ -51,7 +51,7 @@ def interview(user, informative):
 # Informative questions reach with about five answers what random questions reach with twelve.
 
 figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
-figure.suptitle("Informative questions need fewer than half of the answers")
+figure.suptitle("About five informative questions are worth twelve random ones")
 for label, informative, colour in (("most informative pair", True, "#0b6e4f"), ("random pair", False, "#c8553d")):
     curve = np.mean([interview(user, informative) for user in newcomers], axis=0)
     axes.plot(range(QUESTIONS + 1), curve, "o-", color=colour)

@@ -32,6 +32,8 @@ for film in new[:TOP]:
     axes.plot([0, 1], [was, now], "o-", color=colour, linewidth=2, clip_on=False)
     axes.annotate(f"{film}  {was}", (0, was), (-9, 0), textcoords="offset points", ha="right", va="center")
     axes.annotate(f"{now}  {film}", (1, now), (9, 0), textcoords="offset points", va="center")
+for at, day in enumerate(("yesterday", "today")):
+    axes.annotate(day, (at, 0), ha="center", va="center", color="#7b8494")
 axes.invert_yaxis()
 axes.set(xlim=(-0.9, 1.9), title=f"The first {TOP} films of {USER}: green lines rise, red lines fall")
 axes.set_axis_off()

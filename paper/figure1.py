@@ -202,7 +202,7 @@ def draw(rows: list[Row]) -> None:
     for kind, style in (("all held-out pairs", "-"), ("restricted: rated two apart or more", (0, (4, 2)))):
         handles.append(left.plot([], [], color="#333333", linestyle=style, label=kind)[0])
     left.set_ylabel("share of held-out pairs ordered rightly")
-    right.set_ylabel("the same, less Convex's, in percentage points")
+    right.set_ylabel("lead over Convex, in percentage points")
     for ax in (left, right):
         ax.set_xscale("log")
         ax.set_xticks(SIZES, [f"{n:,}" for n in SIZES])

@@ -132,19 +132,22 @@ def time_to(points: list[Row], value: float) -> float:
 def draw(rows: list[Row]) -> None:
     figure, panels = common.axes(width=10.4, height=4.8, columns=2)
     colours = dict(zip(METHODS, common.COLOURS, strict=False))
+    drawn: dict[str, dict[str, str]] = {}  # what the legend says: a method is a colour, a number of threads a line
     for (panel, title), axis in zip(PANELS.items(), panels, strict=True):
         for method, n, found in curves(rows, panel):
             shared = zip(*found.values(), strict=False)  # of the rounds that all have
             points = np.array([[(point["time"], point["value"]) for point in points] for points in shared])
             when, value = points.mean(axis=1).T
             off = points[:, :, 1].std(axis=1, ddof=1) if len(found) > 1 else 0.0
-            label = f"{method}, {n} thread{'s' * (n > 1)}"
-            axis.plot(when, value, LINES[n], color=colours[method], marker="o", markersize=2.5, label=label)
+            axis.plot(when, value, LINES[n], color=colours[method], marker="o", markersize=2.5)
+            drawn[method] = {"color": colours[method], "linestyle": "-"}
             axis.fill_between(when, value - off, value + off, color=colours[method], alpha=0.15, linewidth=0)
         axis.set(xscale="log", xlabel="seconds of training", title=title)
         axis.xaxis.set_minor_formatter("")
-        if axis.lines:
-            axis.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
+    for n in sorted({row["threads"] for row in rows}):
+        drawn[f"{n} thread{'s' * (n > 1)}"] = {"color": "#333333", "linestyle": LINES[n]}
+    handles = [panels[0].plot([], [], label=name, **look)[0] for name, look in drawn.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=5)
     common.save(figure, NAME)
 
 

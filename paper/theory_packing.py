@@ -103,7 +103,7 @@ def draw(rows: list[common.Row]) -> None:
             panel.errorbar(COMPARISONS, got[:, 0], got[:, 1], marker="o", markersize=4, **style)
             print(f"{name:18s} {value:8s} over the rate:", *(f"{ratio:.3f}" for ratio in got[:, 0]))
     panels[0].set(xscale="log", xlabel="comparisons m", ylabel="excess risk / sqrt(lam (d1 + d2) / m)")
-    panels[0].set_title("as it comes")
+    panels[0].set_title("scores as estimated")
     panels[1].set(xscale="log", xlabel="comparisons m", title="scores rescaled in hindsight")
     for panel in panels:
         panel.set_ylim(0, 0.38)

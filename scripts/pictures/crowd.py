@@ -28,9 +28,9 @@ RESULTS = ROOT / "benchmarks" / "results" / "votes.csv"
 ANSWERS = (2, 5, 10, 20, 30)
 SEEDS = 5
 LINES = (  # label, colour, dash, and how far above the line's right end the label stands, in points
-    ("rather", "#0b6e4f", "-", 0),
+    ("rather", "#0b6e4f", "-", 7),
     ("one ranking\nfor all", "#3a6ea5", "-", 11),
-    ("own answers\nalone", "#c8553d", "-", -13),
+    ("own answers\nalone", "#c8553d", "-", -15),
     ("knowing the truth", "#777777", "--", 0),
 )
 
@@ -89,7 +89,6 @@ def draw(axes: plt.Axes, labels: list[str], rows: list[list[float]], title: str)
         axes.plot(range(len(labels)), values, style, color=colour, linewidth=2.2, marker=dot, markersize=5)
     axes.set_title(title, loc="left", fontsize=11)
     axes.set_xticks(range(len(labels)), labels)
-    axes.set_xlabel("answers per person")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#dddddd", linewidth=0.8)
 
@@ -111,6 +110,7 @@ def main() -> None:
         right.annotate(
             label, place, (10, above), textcoords="offset points", color=colour, va="center", annotation_clip=False
         )
+    figure.supxlabel("answers per person", fontsize=10)
     left.set_ylabel("new answers predicted")
     left.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1.0, decimals=0))
     left.set_ylim(0.48, 0.86)

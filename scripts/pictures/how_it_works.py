@@ -24,7 +24,7 @@ SHOWN = (
     "Alien", "Before Sunrise", "Casablanca", "Die Hard", "Fargo", "Mad Max: Fury Road", "Notting Hill",
     "Spirited Away", "Star Wars", "The Godfather", "Tokyo Story", "Toy Story", "Vertigo",
 )  # fmt: skip
-INK, OTHERS, MEMBER, PALE = "#2e3440", "#3a6ea5", "#c8553d", "#9aa5b5"
+INK, OTHERS, MEMBER, PALE = "#2e3440", "#3a6ea5", "#c8553d", "#6b7686"
 
 
 def answers(axes: Any, votes: rather.Table) -> None:

@@ -17,7 +17,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from browsing import CHROMIUM, DESKTOP, PHONE, Visit, chromium, served
-from rather.cli.film_club import FILMS
+from rather.datasets.films import FILMS
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 MOST = 250_000  # bytes
