@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
-SOURCE = HERE.parent / "src"
 
 import rather  # noqa: E402
 from rather.addresses import ISSUES, REPORT_A_HOLE, REPOSITORY, SITE  # noqa: E402
 
+SOURCE = Path(rather.__file__).resolve().parents[1]  # a site may be built from an installed package
+COMMIT = os.environ.get("GITHUB_SHA") or "main"
 OWNER, NAME = urlsplit(REPOSITORY).path.strip("/").split("/")
 ADDRESSES = {"Source": REPOSITORY, "Issues": ISSUES}
 
@@ -107,7 +108,7 @@ sphinx_gallery_conf = {
 
 
 def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
-    """Return where the source of a documented name is, in the version that the site describes."""
+    """Return where the source of a documented name is, in the commit that the site describes."""
     thing = importlib.import_module(info["module"])
     for part in info["fullname"].split("."):
         thing = inspect.getattr_static(thing, part, None)
@@ -119,7 +120,7 @@ def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
         lines, first = inspect.getsourcelines(thing)
     except (TypeError, ValueError, OSError):  # data have no source, and other packages' names none here
         return None
-    return f"{REPOSITORY}/blob/v{version}/src/{path.as_posix()}#L{first}-L{first + len(lines) - 1}"
+    return f"{REPOSITORY}/blob/{COMMIT}/src/{path.as_posix()}#L{first}-L{first + len(lines) - 1}"
 
 
 def without_last_blank(app: Any, name: str, source: list[str]) -> None:

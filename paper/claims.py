@@ -79,10 +79,10 @@ def contest(where: str, name: str, ours: BySeed, rivals: dict[str, BySeed]) -> C
         ahead = np.array([ours[seed] - theirs[seed] for seed in seeds])
         won, same = verdict(ahead)
         better, level = better + won, level + same
-        numbers = f"{rival} {np.mean([theirs[seed] for seed in seeds]):.4f} ({ahead.mean():+.4f}{', level' * same})"
+        numbers = f"{rival}: {np.mean([theirs[seed] for seed in seeds]):.4f} ({ahead.mean():+.4f}{', level' * same})"
         said.setdefault(seeds, []).append(numbers)
     stated = [
-        f"{name} {np.mean([ours[s] for s in seeds]):.4f} against {', '.join(them)} on {tables.seeds(seeds)}"
+        f"{name}: {np.mean([ours[s] for s in seeds]):.4f} against {', '.join(them)} on {tables.seeds(seeds)}"
         for seeds, them in said.items()
     ]
     return Contest(better, sum(map(len, said.values())), where, ", ".join(stated), level)
@@ -145,7 +145,8 @@ def speed_up() -> list[Contest]:
             most = max(gains)
             gain, paper = np.mean(list(gains[most].values())), table4.PAPER[1] / table4.PAPER[most]
             numbers = (
-                f"on {most} threads: {gain:.1f} times one on {tables.seeds(gains[most])} (paper: {paper:.1f} times)"
+                f"on {most} threads: {gain:.1f} times as fast as one thread on {tables.seeds(gains[most])} "
+                f"(paper: {paper:.1f} times)"
             )
             contests.append(Contest(int(gain >= paper), 1, name, numbers))
     return contests
@@ -163,10 +164,10 @@ def sooner(panel: str, rival: str) -> list[Contest]:
             took, its = (np.array([figure2.time_to(of[s], best[s]) for s in seeds]) for of in (mine, theirs))
             there = np.isfinite(took)
             better, level = verdict(np.log(its / took)) if there.all() else (0, 0)
-            when = f"after {took[there].mean():.2f} s" if there.any() else "never"
+            when = f"reaches {{}} after {took[there].mean():.2f} s" if there.any() else "never reaches {}"
             some = f" in {there.sum()} of {len(seeds)}" if 0 < there.sum() < len(seeds) else ""
             goal = 0.99 * np.mean(list(best.values()))
-            numbers = f"{method} gets to {goal:.4f} {when}{some}, {rival} after {its.mean():.2f} s"
+            numbers = f"{method} {when.format(f'{goal:.4f}')}{some}, {rival} after {its.mean():.2f} s"
             where = f"{n} thread{'s' * (n > 1)}"
             contests.append(Contest(better, 1, where, f"{numbers} on {tables.seeds(seeds)}{', level' * level}", level))
     return contests
@@ -225,7 +226,8 @@ CLAIMS = (
         lambda: ndcg("AltSVM-sub, pairs alone", RATED, table2.SIZES),
     ),
     Claim(
-        "N comparisons do better if AltSVM-sub also learns from which items they compare.",
+        "N comparisons per user do better than N ratings in CofiRank or LCR if AltSVM-sub also learns from which items "
+        "they compare.",
         lambda: ndcg("AltSVM-sub, cv", RATED, table2.SIZES),
     ),
     Claim(
@@ -242,7 +244,8 @@ CLAIMS = (
     ),
     Claim("More drawn comparisons per user give better precision@10.", more_draws),
     Claim(
-        "More give better precision@10 even if the regularisation grows with them, as the loss does.", regularisation
+        "More comparisons give better precision@10 even if the regularisation grows with them, as the loss does.",
+        regularisation,
     ),
     Claim("AltSVM parallelises well: 8.7 times as fast on 16 cores.", speed_up),
     Claim(

@@ -188,7 +188,7 @@ TABLES: dict[str, Listing | Crossed] = {
         "one-ranking", "one_ranking.py",
         {
             "set": ("world", same), "votes": ("votes", thousands), "covered": ("nobody named", percent),
-            "covered, users": ("by 500 users", percent), "covered, most by one": ("nine in ten by one user", percent),
+            "covered, users": ("by 500 users", percent), "covered, most by one": ("one user gave 90 %", percent),
         },
         lambda row: row["covered"] != "",
     ),

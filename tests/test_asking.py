@@ -59,7 +59,7 @@ def test_what_may_not_be_asked_is_not(fitted):
     for wrong in ({"aim": "much"}, {"explore": 2}, {"n_best": 0}, {"seed": -1}, {"prefer_familiar": 1}):
         with pytest.raises(InputError, match=next(iter(wrong))):
             next_question(model, person, **wrong)
-    with pytest.raises(InputError, match=r"Global has no posterior for one user; use .* named users"):
+    with pytest.raises(InputError, match=r"Global has no posterior for one user; fit AltSVM to votes with named users"):
         next_question(Global().fit(club(30, 8, 10)[0]))
     with pytest.raises(InputError, match="pass the fitted model first"):
         next_question(person)

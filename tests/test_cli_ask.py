@@ -415,11 +415,12 @@ def test_a_model_that_does_not_know(votes, tmp_path):
         tmp_path / "early", comparisons=False
     )
     said = complaint("ask", tmp_path / "early", piped=b"1\n")
-    assert "was saved before it learned how sure to be" in said and said.endswith("fit it again, with 'rather fit'")
+    assert "was saved without the scales of its posterior" in said and said.endswith("fit it again, with 'rather fit'")
     assert complaint("rank", tmp_path / "early", "--prefers", "item 1", "item 2", "--interval", 0.9) == said
     document("fit", votes, "--out", tmp_path / "one", "--model", "Global")
-    assert "Global has no posterior for one user; use 'rather fit' with a column of users" in complaint(
-        "ask", tmp_path / "one"
+    assert (
+        "Global has no posterior for one user; fit again with a column of users and without --model Global"
+        in complaint("ask", tmp_path / "one")
     )
     assert document("rank", tmp_path / "one", "--prefers", "item 1", "item 2", "--interval", 0.9)["ranking"]
 
@@ -443,7 +444,7 @@ def test_an_interrupted_fit_keeps_its_probabilities(votes, tmp_path, monkeypatch
         code, _, err = run(*fit)
     assert code == 130 and f"saved to {tmp_path / 'm'}, without intervals" in err
     assert rather.load(tmp_path / "m").slope_ is not None
-    assert "was saved before it learned how sure to be" in complaint("ask", tmp_path / "m")
+    assert "was saved without the scales of its posterior" in complaint("ask", tmp_path / "m")
 
 
 def test_an_updated_model_can_be_asked(updatable, tmp_path):

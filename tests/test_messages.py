@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import rather
 from rather.addresses import MESSAGES
 from rather.cli.main import _warn
 from rather.warned import warn
@@ -73,9 +74,31 @@ def test_code_is_described_plainly():
 def test_a_warning_is_a_sentence_and_an_address():
     """Its category and the line that it names are the caller's."""
     with pytest.warns(RuntimeWarning) as said:
-        warn("2 users were left out", "unknown-user-warning", RuntimeWarning, stacklevel=1)
+        warn("2 users were left out", "unknown-user-warning", RuntimeWarning)
     assert str(said[0].message) == f"2 users were left out. See {MESSAGES}#unknown-user-warning"
     assert said[0].filename == __file__
+
+
+def warned(act):
+    """Return the files that the warnings of an act name."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        act()
+    return [one.filename for one in said if issubclass(one.category, UserWarning)]
+
+
+def test_warnings_name_the_line_of_the_caller():
+    """However deep in the package the cause is found."""
+    table = {"user": ["a", "a", "b"], "winner": ["x", "y", "x"], "loser": ["y", "z", "z"]}
+    votes = rather.Comparisons.from_frame(table)
+    features = {"item": ["x", "y"], "size": [1.0, 2.0]}
+    users = {"user": ["a", "b", "c", "d"], "city": ["Rome", "Oslo", "Rome", "Oslo"]}
+    assert warned(lambda: rather.Comparisons.from_frame({**table, "tie": [0, 0, 0]})) == [__file__]
+    assert warned(lambda: rather.AltSVM(rank=1, reg=1.0, bias=1.0).fit(votes, item_features=features)) == [__file__]
+    assert warned(lambda: rather.Convex(lam=1.0, max_iter=1, tol=1e-9).fit(votes)) == [__file__]
+    model = rather.AltSVM(rank=1, reg=1.0, bias=1.0).fit(votes, user_features=users)
+    assert warned(lambda: model.fold_in([("x", "y")], features={"city": "Paris"})) == [__file__]
+    assert warned(lambda: model.recommend(["a", "nobody"], unknown="skip")) == [__file__]
 
 
 def test_a_warning_on_the_command_line_is_one_line(capsys):
@@ -83,5 +106,5 @@ def test_a_warning_on_the_command_line_is_one_line(capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = _warn
-        warn("2 users were\nleft out", "unknown-user-warning", stacklevel=1)
+        warn("2 users were\nleft out", "unknown-user-warning")
     assert capsys.readouterr().err == f"rather: 2 users were left out. See {MESSAGES}#unknown-user-warning\n"

@@ -309,16 +309,15 @@ def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]
     """Return the model of one moment, a person's posterior, and the pairs of codes that the person has answered."""
     if isinstance(model, Person):
         raise InputError("the model is a Person; pass the fitted model first, and the person second")
-    kind = type(model).__name__
     if isinstance(model, Global):
         raise InputError("Global has no posterior for one user", remedy="model of users")
     if not isinstance(person, Person) and not hasattr(model, "_belief"):
-        raise InputError(f"{kind} has no posterior for one user; fit AltSVM")
+        raise InputError(f"{type(model).__name__} has no posterior for one user; fit AltSVM")
     if isinstance(person, Person) and not np.array_equal(person.model.items_, model.items_):
         raise InputError("the person is of another model; use fold_in of this one")
     now = person.model if isinstance(person, Person) else copy(model)
     if not now.rank_:
-        raise InputError(f"the {kind} has rank 0, one ranking for all users; fit it with a larger rank")
+        raise InputError(f"the {type(now).__name__} found no personal differences; fit it with weaker regularisation")
     if isinstance(person, Person):
         belief = person.posterior
     else:

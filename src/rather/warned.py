@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
+from pathlib import Path
 
 from .addresses import MESSAGES
 
+PACKAGE = str(Path(__file__).parent)
 
-def warn(text: str, anchor: str, category: type[Warning] = UserWarning, *, stacklevel: int) -> None:
+
+def warn(text: str, anchor: str, category: type[Warning] = UserWarning) -> None:
     """Warn in one sentence, and name the section of the page of messages that explains it.
 
-    ``stacklevel`` counts as if the caller called ``warnings.warn`` itself.
+    The warning names the line outside the package that called it.
     """
-    warnings.warn(f"{text}. See {MESSAGES}#{anchor}", category, stacklevel=stacklevel + 1)
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{text}. See {MESSAGES}#{anchor}", category, stacklevel=level)

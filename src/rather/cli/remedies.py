@@ -18,7 +18,7 @@ REMEDIES = {
     "add person": "describe someone new by --answers FILE or --prefers WINNER LOSER",
     "add person by clicks": "describe someone new by --answers FILE",
     "fit user": "fit again with some of their answers",
-    "model of users": "use 'rather fit' with a column of users",
+    "model of users": "fit again with a column of users and without --model Global",
     "judge known users": "give --unknown everyone or skip",
     "exclude known items": "leave it out",
     "other frame": "write a .csv file instead",

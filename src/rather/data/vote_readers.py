@@ -50,7 +50,7 @@ def votes(
     roles = ({} if user is None else {"user": user}) | {"winner": winner, "loser": loser}
     got = frames.columns(frame, {**roles, **_roles(asked)}, {"weight": weight, "tie": tie, "side": side})
     if tie is None and TIE in frames.names_in(frame):
-        warn("the table has a column 'tie', which is not read; pass tie='tie', or drop it", "tie-column", stacklevel=4)
+        warn("the table has a column 'tie', which is not read; pass tie='tie', or drop it", "tie-column")
     win = as_ids(got["winner"], f"the winner (column {winner!r})")
     lose = as_ids(got["loser"], f"the loser (column {loser!r})")
     tied = None if tie is None else frames.flags(got["tie"], f"the tie (column {tie!r})")

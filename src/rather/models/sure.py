@@ -25,9 +25,7 @@ from .fitted import FittedModel
 from .scorers import Factors
 from .swayed import Swayed
 
-NO_COMPARISONS = (
-    "how sure to be of {what} follows from the comparisons, and this model was read from a file without them"
-)
+NO_COMPARISONS = "the ranges of {what} follow from the comparisons, and this model was read from a file without them"
 
 
 LOG_ODDS = "log-odds"
@@ -360,8 +358,8 @@ class Sure(Swayed):
         comparisons = fitted.training
         if comparisons is None:
             raise InputError(
-                "this model was saved before it learned how sure to be, and learning it needs the comparisons it was "
-                "fitted to",
+                "this model was saved without the scales of its posterior, and finding them needs the comparisons "
+                "that it was fitted to",
                 remedy="save with",
             )
         if isinstance(comparisons.source, Embedded):

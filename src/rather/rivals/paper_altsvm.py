@@ -1,4 +1,4 @@
-"""PaperAltSVM: Algorithm 1 of the paper, with the published parameters."""
+"""PaperAltSVM: Algorithm 1 of the paper, unchanged."""
 
 from __future__ import annotations
 

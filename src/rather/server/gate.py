@@ -46,7 +46,7 @@ HEADERS = [
 
 @lru_cache(4096)
 def neighbourhood(address: str) -> str:
-    """Return the owner of an address; in version 6, everybody has a network of addresses."""
+    """Return the address, or the /64 network of an address of version 6, which is one owner's."""
     try:
         found = ip_address(address)
     except ValueError:  # a proxy's word, or a local socket

@@ -78,10 +78,11 @@ def _listed(ids: list[str], titles: Any, descriptions: Any, pictures: Any, file:
         raise InputError(f"{file} lists {len(ids)} items; there must be at least two to choose from")
     if len(ids) > MOST_ITEMS:
         raise InputError(f"{file} lists {len(ids):,} items; at most {MOST_ITEMS:,} can be served")
-    if len(set(ids)) < len(ids):
-        last = {x: n for n, x in enumerate(ids)}
-        row = min(last[x] for n, x in enumerate(ids) if last[x] > n)
-        raise InputError(f"item {ids[row]!r} in row {row} is listed twice; list it once", row=row)
+    listed: set[str] = set()
+    for row, name in enumerate(ids):
+        if name in listed:
+            raise InputError(f"item {name!r} in row {row} is listed twice; list it once", row=row)
+        listed.add(name)
     long = next((x for x in ids if len(x) > LONGEST_ID or not x.strip()), None)
     if long is not None:
         raise InputError(f"{file} has the item id {long[:30]!r}; ids must have 1 to {LONGEST_ID} characters")

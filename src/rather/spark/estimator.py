@@ -61,8 +61,10 @@ class AltSVM(Estimator, FitParams, MLReadable, MLWritable):  # type: ignore[misc
         return self
 
     def calibrate(self, model: AltSVMModel, dataset: DataFrame) -> AltSVMModel:
-        """The model with what probabilities take, found by another fit to what is left of its data when some is put
-        aside. (A fit that chose its regularisation on held-out answers found it then.)
+        """Return the model with calibrated probabilities.
+
+        Another fit holds out some of the answers and calibrates on them. A fit that chose its regularisation on
+        held-out answers has calibrated its probabilities already.
         """
         about = model._about
         settled = {"rank": about["rank"], "regParam": about["reg"], "exposure": bool(about["k"])}
@@ -142,7 +144,7 @@ class Fitting:
                         f"the fit failed {failures} times after round {done}: {cluster.in_short(e)}"
                     ) from e
                 text = f"rather.spark: {cluster.in_short(e)}; the fit goes on from round {done}"
-                warn(text, "spark-retry", stacklevel=5)
+                warn(text, "spark-retry")
         return AltSVMModel.from_state(self.of, self.said, about, state)
 
     # -- before ---------------------------------------------------------------------------------------------------
