@@ -209,7 +209,7 @@ def test_verdicts(results):
     keep([0.9, 0.9], N=50, method="LCR")
     assert "Held in part: better in 1 of 2." in verdict()
     keep([0.6, 1.02], N=50, method="Global")
-    assert "Did not hold: better in 0 of 2, level in 1." in verdict() and "Global 0.8100 (-0.0100, level)" in verdict()
+    assert "Did not hold: better in 0 of 2, level in 1." in verdict() and "Global: 0.8100 (-0.0100, level)" in verdict()
 
 
 def test_time_to_the_rivals_best(results):
