@@ -10,10 +10,10 @@ INSTALL := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -q --no-
 
 PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 
-TESTS := lint python clang thorough old-versions spark browser durable postgres schemathesis fuzz project
-NIGHTLY := tests spark spark-3.5 durable sanitize fuzz baseline avx2 avx512
+TESTS := lint python clang thorough old-versions spark browser durable postgres schemathesis fuzz project wheel cross
+NIGHTLY := tests spark spark-3.5 durable sanitize fuzz baseline avx2 avx512 cross aarch64 reproducible pythons extras
 
-.PHONY: demo serve docs docs-serve pictures test test-all $(TESTS:%=test-%) nightly $(NIGHTLY:%=nightly-%) fuzz lint format bench paper sanitize release clean
+.PHONY: demo serve docs docs-serve pictures test test-all $(TESTS:%=test-%) nightly $(NIGHTLY:%=nightly-%) fuzz wheel lint format bench paper sanitize release clean
 .DEFAULT_GOAL := help
 
 help: ## This list
@@ -33,8 +33,8 @@ test-lint: $(VENV)/installed-dev
 test-python: $(VENV)/installed-dev
 	$(PART) python $(BIN)/python -m pytest $(PARALLEL)
 
-test-all: test-thorough test-clang test-old-versions test-spark test-browser test-durable test-postgres test-schemathesis test-fuzz test-project
-test-all: ## What takes more than a Python user needs: the longer tests, Clang, old scikit-learn and numpy, Spark, a browser, PostgreSQL, a server killed and prodded, a minute of fuzzing, and the files of the project; make -k test-all goes on after a failure
+test-all: test-thorough test-clang test-old-versions test-spark test-browser test-durable test-postgres test-schemathesis test-fuzz test-project test-wheel test-cross
+test-all: ## What takes more than a Python user needs: the longer tests, Clang, old scikit-learn and numpy, Spark, a browser, PostgreSQL, a server killed and prodded, a minute of fuzzing, the project's files, the wheel, and the core for another processor; make -k test-all goes on after a failure
 
 test-thorough: $(VENV)/installed-dev
 	$(PART) thorough $(BIN)/python -m pytest $(PARALLEL) -m thorough
@@ -54,7 +54,13 @@ test-fuzz: $(VENV)/installed-dev
 test-project: $(VENV)/installed-dev
 	$(PART) -1 project bash scripts/project $(VENV)
 
-nightly: $(NIGHTLY:%=nightly-%) ## What takes long: the tests marked nightly, Spark's too, an older Spark, ten thousand answers and ten kills, the sanitizers, an hour of fuzzing, all tests with each instruction set
+test-wheel: $(VENV)/installed-dev
+	$(PART) -1 wheel bash scripts/wheel $(VENV) try
+
+test-cross: $(VENV)/installed-dev
+	QUICK=1 $(PART) -1 cross bash scripts/cross $(VENV) aarch64-linux-gnu.2.17
+
+nightly: $(NIGHTLY:%=nightly-%) ## What takes long: the tests marked nightly, Spark's too, an older Spark, ten thousand answers and ten kills, the sanitizers, an hour of fuzzing, all tests with each instruction set, the core for other systems, an emulated ARM, wheels built twice, for other Pythons and with every extra
 
 nightly-tests: $(VENV)/installed-dev
 	$(PART) nightly $(BIN)/python -m pytest $(PARALLEL) -m nightly
@@ -76,6 +82,16 @@ nightly-fuzz: $(VENV)/installed-dev
 
 nightly-baseline nightly-avx2 nightly-avx512: nightly-%: $(VENV)/installed-dev
 	$(PART) $* bash scripts/simd $(VENV) $* $(PARALLEL)
+
+nightly-cross: $(VENV)/installed-dev
+	$(PART) -1 nightly-cross bash scripts/cross $(VENV) x86_64-linux-gnu.2.17 x86_64-linux-musl aarch64-linux-gnu.2.17 \
+		aarch64-linux-musl x86_64-windows-gnu x86_64-macos.11.0 aarch64-macos.11.0
+
+nightly-aarch64 nightly-reproducible nightly-pythons nightly-extras: nightly-%: $(VENV)/installed-dev
+	$(PART) -1 $* bash scripts/$* $(VENV)
+
+wheel: $(VENV)/installed-dev ## Build a wheel for this platform and the source distribution into dist/, and check both
+	bash scripts/wheel $(VENV)
 
 docs: $(VENV)/installed-docs ## Set up, then build the site into docs/_build/html; a warning is an error
 	$(BIN)/python -m sphinx -E -W -n --keep-going -b html docs docs/_build/html

@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <vector>
 
 #include "dense.hpp"
@@ -182,7 +183,7 @@ class MixedPerson {
       for (std::int64_t k = f - r - 1; k < f; ++k) m += m_.fixed[k] * row[k];
       for (std::int64_t k = 0; k < r; ++k) m += u[k] * x[k];
       margin_[t] = m + sign * mean;
-      double q = 1 / std::sqrt(1 + M_PI / 8 * std::max(static_cast<double>(variance[t]) - own, 0.0));
+      double q = 1 / std::sqrt(1 + std::numbers::pi / 8 * std::max(static_cast<double>(variance[t]) - own, 0.0));
       mean_[t] = curvature_[t] = 0;
       for (int k = 0; k < (m_.tied ? 3 : 1); ++k) {
         double y = q * (m + sign * at[k]), e = std::exp(-std::abs(y)), p = y > 0 ? e / (1 + e) : 1 / (1 + e);

@@ -21,9 +21,6 @@ with suppress(ImportError):  # which environments of few packages lack
     settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("busy machine")
 
-OF_A_CHECKOUT = ["test_reproduced.py", "test_paper.py", "test_instruments.py", "test_ci.py"]
-collect_ignore = [] if Path(__file__).parents[1].joinpath("paper").is_dir() else OF_A_CHECKOUT
-
 
 def pytest_terminal_summary(terminalreporter, config):
     """Add the counts of this run to the file $RATHER_COUNTS (scripts/part); a worker of pytest-xdist adds nothing."""

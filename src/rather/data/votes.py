@@ -88,7 +88,7 @@ class Votes(Source):
             pairs = pairs.take(pairs.gap >= min_gap)
         weight = pairs.weights()
         right = weight * (scores(pairs.user, pairs.winner) > scores(pairs.user, pairs.loser))
-        return tuple(np.bincount(pairs.user, w, self.n_users).astype(float) for w in (right, weight))  # type: ignore
+        return tuple(np.bincount(pairs.user, w, self.n_users).astype(float) for w in (right, weight))  # type: ignore[return-value]
 
     def largest_gap(self) -> float | None:
         gaps = self._pairs.gap

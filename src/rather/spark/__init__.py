@@ -5,10 +5,13 @@ import select
 if not hasattr(select, "poll"):
     raise ImportError("rather.spark needs Linux or macOS, on the driver and on the executors; AltSVM fits on Windows")
 
-from .cluster import Budget, ClusterError
-from .estimator import AltSVM
-from .evaluation import RankingEvaluator, ndcg, pairwise_accuracy, precision
-from .model import AltSVMModel
+try:
+    from .cluster import Budget, ClusterError
+    from .estimator import AltSVM
+    from .evaluation import RankingEvaluator, ndcg, pairwise_accuracy, precision
+    from .model import AltSVMModel
+except ModuleNotFoundError as e:
+    raise ModuleNotFoundError("Spark needs pyspark and pyarrow; run: pip install 'rather[spark]'", name=e.name) from e
 
 __all__ = [
     "AltSVM", "AltSVMModel", "Budget", "ClusterError", "RankingEvaluator", "ndcg", "pairwise_accuracy", "precision",
