@@ -151,8 +151,12 @@ def test_what_is_refused(model):
             model.fold_in(wrong)
     with pytest.raises(InputError, match="does not learn from features"):
         model.fold_in([], features={"age": 3})
-    with pytest.raises(InputError, match="no ranges of places"):
-        model.fold_in([]).rank(interval=0.9)
+    for interval in (lambda: model.fold_in([]).rank(interval=0.9), lambda: model.rank(model.users_[0], interval=0.9)):
+        with pytest.raises(InputError, match=r"^ClickRanker has no ranges of places; fit AltSVM$"):
+            interval()
+    for name, lacks in (("difference", "ranges of places"), ("similar_items", "vectors of items")):
+        with pytest.raises(AttributeError, match=rf"^ClickRanker has no {lacks}; fit AltSVM$"):
+            getattr(model, name)
     with pytest.raises(InputError, match="of 2 users"):
         model.fold_in({"user": ["a", "b"], "item": model.items_[:2]})
     with pytest.raises(InputError, match="cannot be updated"):
