@@ -85,7 +85,7 @@ def test_newcomers_are_folded_in(path, model, answers):
     assert told["probability"] == pytest.approx(one.probability("item 1", "item 2"), abs=1e-7)
 
 
-def test_newcomers_clicks(tmp_path):
+def test_newcomers_clicks(path, tmp_path):
     """A click model takes a newcomer's items from a column of their own, as fold_in does."""
     rng = np.random.default_rng(0)
     user, item = np.nonzero(rng.random((40, 12)) < 0.3)
@@ -98,6 +98,7 @@ def test_newcomers_clicks(tmp_path):
     assert listed(told["ranking"]) == one.rank()["item"].tolist() and told["answers"] == 2
     told = document("recommend", tmp_path / "m", "--answers", tmp_path / "new.csv", "--k", 3, "--exclude-seen")
     assert listed(told["recommendations"]) == one.recommend(3, exclude="seen")["item"].tolist()
+    assert "AltSVM takes winners and losers" in complaint("rank", path, "--answers", tmp_path / "new.csv")
 
 
 def test_newcomers_need_not_be_shown_what_they_answered(path, model, answers, tmp_path):

@@ -100,10 +100,12 @@ def _answers(model: Any, options: argparse.Namespace) -> list[Any]:
     check_answers(frame, file, next(iter(candidates("user", present, {})), None))
     for role in (name for name in ("weight", "side") if name in present):
         raise InputError(f"{file} has a column {role!r}, which is not read here; leave it out")
-    if isinstance(model, ClickModel) and not any(candidates("winner", present, {})):
-        columns = {"item": the_column("item", present, {}, file, option=False)}
+    clicked = None if candidates("winner", present, {}) else next(iter(candidates("item", present, {})), None)
+    if clicked is not None:
+        if not isinstance(model, ClickModel):
+            raise InputError(f"{file} has items without winners; {type(model).__name__} takes winners and losers")
         with about("answers"):
-            return _ids_in(model, frame, columns)["item"]
+            return _ids_in(model, frame, {"item": clicked})["item"]
     columns = {role: the_column(role, present, {}, file, option=False) for role in ("winner", "loser")}
     with about("answers"):
         return _pairs(model, frame, columns)
