@@ -217,6 +217,8 @@ NUMBERS = {
     "negative seed of clicks": (lambda b: Comparisons.from_clicks({"user": [1], "item": [1]}, seed=-1), "seed", "-1"),
     "clicks on everything": (
         lambda b: Comparisons.from_clicks({"user": [1, 1], "item": ["A", "B"]}), "every user clicked every item"),
+    "one click": (
+        lambda b: Comparisons.from_clicks({"user": [1], "item": ["A"]}), "clicks are on one item", "allow_empty=True"),
 }  # fmt: skip
 
 TRIPLES = {

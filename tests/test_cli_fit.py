@@ -86,7 +86,8 @@ def test_files_hold_the_answers_unless_slim(tmp_path):
     """A fit says that its file holds everybody's answers and how large it is; --slim makes a smaller one without."""
     document("simulate", "--out", tmp_path / "votes.csv", "--users", 30, "--items", 8, "--per-user", 15)
     whole, slim = tmp_path / "m", tmp_path / "s"
-    for path, option, said in ((whole, (), "with everybody's answers"), (slim, ("--slim",), "without anybody's")):
+    met = "without the answers, but with the items that each user met"
+    for path, option, said in ((whole, (), "with everybody's answers"), (slim, ("--slim",), met)):
         code, out, _ = run("fit", tmp_path / "votes.csv", "--out", path, *option)
         told = document("fit", tmp_path / "votes.csv", "--out", path, *option)
         assert (code, told["bytes"], told["answers"]) == (0, path.stat().st_size, not option)

@@ -85,6 +85,22 @@ def test_newcomers_are_folded_in(path, model, answers):
     assert told["probability"] == pytest.approx(one.probability("item 1", "item 2"), abs=1e-7)
 
 
+def test_newcomers_clicks(path, tmp_path):
+    """A click model takes a newcomer's items from a column of their own, as fold_in does."""
+    rng = np.random.default_rng(0)
+    user, item = np.nonzero(rng.random((40, 12)) < 0.3)
+    table_files.write_table(tmp_path / "clicks.csv", {"user": user, "item": item + 100})
+    model = rather.EASE().fit(rather.Comparisons.from_clicks(read_file(tmp_path / "clicks.csv")))
+    model.save(tmp_path / "m")
+    (tmp_path / "new.csv").write_text("item\n101\n105\n")
+    one = model.fold_in([101, 105])
+    told = document("rank", tmp_path / "m", "--answers", tmp_path / "new.csv")
+    assert listed(told["ranking"]) == one.rank()["item"].tolist() and told["answers"] == 2
+    told = document("recommend", tmp_path / "m", "--answers", tmp_path / "new.csv", "--k", 3, "--exclude-seen")
+    assert listed(told["recommendations"]) == one.recommend(3, exclude="seen")["item"].tolist()
+    assert "AltSVM takes winners and losers" in complaint("rank", path, "--answers", tmp_path / "new.csv")
+
+
 def test_newcomers_need_not_be_shown_what_they_answered(path, model, answers, tmp_path):
     """--exclude-seen leaves out the items of a newcomer's answers; --out writes the rest."""
     code, out, _ = run("recommend", path, "--answers", answers, "--exclude-seen", "--out", tmp_path / "r.csv")

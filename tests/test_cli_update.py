@@ -58,7 +58,7 @@ def test_elsewhere_with_old(parts, tmp_path):
     assert path.read_bytes() == before and not told["answers"] and told["comparisons"] == 800
     assert rather.load(out).fitted.training is None and told["bytes"] == out.stat().st_size
     said = " ".join(run("update", path, new, "--old", old, "--out", out, "--slim")[1].split())
-    assert "without anybody's answers; --no-slim keeps them)" in said
+    assert "items that each user met; --no-slim keeps them)" in said
     assert document("update", path, new, "--old", old, "--out", out, "--no-slim")["answers"]
     assert len(rather.load(out).fitted.training) == 800
     assert not document("update", out, new, "--slim")["answers"] and rather.load(out).fitted.training is None
@@ -95,7 +95,7 @@ def test_mistakes(parts, tmp_path):
     write_table(tmp_path / "stars.csv", {"user": ["user 1"] * 2, "item": ["item 1", "item 2"], "rating": [1, 2]})
     for argv, said in (
         ((plain, new), "give them with --old, or fit it without --slim"),
-        ((plain, "--item-features", new, "--no-slim"), "holds nobody's answers"),
+        ((plain, "--item-features", new, "--no-slim"), "holds no answers"),
         ((able, new, "--old", old), "leave --old out"),
         ((plain, new, "--old", old, "--unseen", 3), "--unseen does not go with votes"),
         ((plain, old, "--old", new), "--old is not what the model was fitted to"),

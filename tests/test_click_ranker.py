@@ -1,5 +1,8 @@
 """ClickRanker: item-item weights that are the solution, beside the low-rank model, for people known and new."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -151,8 +154,12 @@ def test_what_is_refused(model):
             model.fold_in(wrong)
     with pytest.raises(InputError, match="does not learn from features"):
         model.fold_in([], features={"age": 3})
-    with pytest.raises(InputError, match="no ranges of places"):
-        model.fold_in([]).rank(interval=0.9)
+    for interval in (lambda: model.fold_in([]).rank(interval=0.9), lambda: model.rank(model.users_[0], interval=0.9)):
+        with pytest.raises(InputError, match=r"^ClickRanker has no ranges of places; fit AltSVM$"):
+            interval()
+    for name, lacks in (("difference", "ranges of places"), ("similar_items", "vectors of items")):
+        with pytest.raises(AttributeError, match=rf"^ClickRanker has no {lacks}; fit AltSVM$"):
+            getattr(model, name)
     with pytest.raises(InputError, match="of 2 users"):
         model.fold_in({"user": ["a", "b"], "item": model.items_[:2]})
     with pytest.raises(InputError, match="cannot be updated"):
@@ -193,3 +200,19 @@ def test_each_part_finds_what_the_other_misses():
         other = rather.AltSVM(rank=4) if better_than == "AltSVM" else ClickRanker(rank=4, mix=0)
         found = [rather.precision(m.fit(data), test, k=5, exclude=train) for m in (ClickRanker(rank=4), other)]
         assert found[0] > found[1] + 0.002, (better_than, found)
+
+
+def test_the_table_of_what_estimators_can_do():
+    """Each "yes" and "no" of the guide to clicks is true of the estimator."""
+    guide = (Path(__file__).parents[1] / "docs" / "guides" / "clicks.md").read_text()
+    rows = re.findall(r"^\| `([a-z_]+)(=?)` \| (\S+) \| (\S+) \| (\S+) \|$", guide, re.M)
+    assert len(rows) >= 7
+    for name, parameter, *cells in rows:
+        for kind, cell in zip((ClickRanker, rather.AltSVM, rather.EASE), cells, strict=True):
+            if name == "item_features":
+                able = kind._check_features is not rather.Estimator._check_features
+            elif parameter:
+                able = name in kind._param_names()
+            else:
+                able = getattr(kind, name, None) is not getattr(rather.Estimator, name, None)
+            assert able == (cell == "yes"), (name, kind)

@@ -44,7 +44,7 @@ def blocks():
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """What the commands read: votes, ratings, an arena's log, features, answers; and a model of the votes."""
+    """The tables that commands read: votes, ratings, clicks, an arena's log, features, answers; and models of some."""
     folder = tmp_path_factory.mktemp("documented")
     votes = named(rather.simulate(16, 8, rank=2, per_user=20, seed=1), PEOPLE, DRINKS)
     write_table(folder / "votes.csv", votes)
@@ -75,7 +75,12 @@ def files(tmp_path_factory):
     write_table(folder / "joined.csv", {"user": ["zoe"], "age": [33], "country": ["NL"]})
     write_table(folder / "answers.csv", {"winner": ["tea", "cola"], "loser": ["coffee", "cocoa"]})
     write_table(folder / "menu.csv", {"item": ["tea", "soda", "milk"]})
+    clicked = stars["rating"] > 3
+    write_table(folder / "clicks.csv", {"user": user[clicked], "item": item[clicked]})
+    write_table(folder / "new-clicks.csv", {"user": ["zoe", "zoe", "ann"], "item": ["tea", "cola", "milk"]})
+    write_table(folder / "clicked.csv", {"item": ["tea", "cola"]})
     assert run("fit", folder / "votes.csv", "--out", folder / "model.rather", "--rank", 2)[0] == 0
+    assert run("fit", folder / "clicks.csv", "--out", folder / "clicks.rather", "--rank", 2)[0] == 0
     for name in ("arena.rather", "everyone.rather"):
         shutil.copy(folder / "model.rather", folder / name)
     return folder

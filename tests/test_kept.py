@@ -71,7 +71,10 @@ def test_exposure_and_the_constrained_program(tmp_path):
 
 
 def test_files_without_them(tmp_path):
-    """With comparisons=False nothing of the comparisons is in a file, nor in a second one of what is loaded from it."""
+    """With comparisons=False a file holds no answers, nor does a second one of what is loaded from it.
+
+    It keeps which items each user met, as the documentation says.
+    """
     model = AltSVM(rank=2).fit(small_data("votes"))
     model.rank(model.users_[0], interval=0.9)  # learns how sure to be, which the file holds
     model.save(tmp_path / "m", comparisons=False)
@@ -80,6 +83,8 @@ def test_files_without_them(tmp_path):
         metadata["about"]
     )
     loaded = rather.load(tmp_path / "m")
+    assert all((kept == met).all() for kept, met in zip(loaded.seen_, model.seen_, strict=True))
+    assert "which items each user met" in " ".join(rather.Estimator.save.__doc__.split())
     with pytest.raises(InputError, match="save the fitted model with comparisons=True"):
         loaded.rank(loaded.users_[0], interval=0.9)
     loaded.save(tmp_path / "n")

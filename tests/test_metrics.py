@@ -10,7 +10,7 @@ from sklearn.metrics import ndcg_score
 
 import rather
 from handmade import model_of
-from rather import Comparisons
+from rather import Comparisons, InputError
 
 USERS, ITEMS = [f"u{i}" for i in range(12)], [chr(ord("A") + j) for j in range(9)]
 
@@ -84,6 +84,13 @@ def test_a_rating_twice_is_refused(model):
     for judge in (lambda: rather.ndcg(model, rows), lambda: Comparisons.from_ratings(rows)):
         with pytest.raises(rather.InputError, match=r"user 'u1' has item 'A' twice \(rows 0 and 2\); keep one"):
             judge()
+
+
+def test_ndcg_needs_graded_ratings(model):
+    """Equal ratings are in order whatever the model says, so a value of 1 would mean nothing."""
+    clicks = {"user": ["u0", "u0", "u1"], "item": ["A", "B", "C"], "rating": [1, 1, 2]}
+    with pytest.raises(InputError, match=r"needs graded ratings.*use precision for clicks"):
+        rather.ndcg(model, clicks)
 
 
 def test_ndcg_ignores_users_without_gain():

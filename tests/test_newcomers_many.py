@@ -17,6 +17,23 @@ def stars():
     return simulate(n_users=80, n_items=30, rank=2, per_user=12, levels=5, seed=0).comparisons
 
 
+def test_a_newcomers_clicks():
+    """AltSVM counts the clicks as answers and learns from them; a bare table of items is refused in a sentence."""
+    data = rather.testing.small_data("clicks")
+    model, start, item = AltSVM(rank=3).fit(data), *data.source.met()
+    mine = data.items[item[start[0] : start[1]]].tolist()
+    table = {"user": ["new"] * len(mine), "item": mine}
+    clicks = Comparisons.from_clicks(table, allow_empty=True)
+    person, many = model.fold_in(clicks), model.fold_in_many(clicks)
+    assert person.answers == mine and repr(person) == f"Person: {len(mine)} answers"
+    own, shared = model.score(data.users[0], model.items_), model.average_scores()
+    for found in (person.score(model.items_), many.score("new", model.items_)):
+        assert np.corrcoef(found, own)[0, 1] > max(np.corrcoef(shared, own)[0, 1], 0.8)
+    for call in (model.fold_in, model.fold_in_many):
+        with pytest.raises(InputError, match="give clicks as"):
+            call(table)
+
+
 def answers(items, n, per_user=6, seed=0):
     """A table of votes of n newcomers, unequally many each."""
     rng = np.random.default_rng(seed)

@@ -90,6 +90,17 @@ def test_an_ordinary_init():
     assert (model.n_threads, model.seed) == (None, 0) and repr(model) == "Wins(prior=3.0)"
 
 
+def test_parameters_that_do_not_exist():
+    """The error names the estimator and its parameters, in the constructor as in set_params."""
+    said = r"^Popularity has no parameter 'callback'; its parameters are n_threads, seed$"
+    with pytest.raises(TypeError, match=said):
+        rather.Popularity(callback=print)
+    with pytest.raises(rather.InputError, match=said):
+        rather.Popularity().set_params(callback=print)
+    with pytest.raises(TypeError, match=r"^too many positional arguments$"):
+        rather.Popularity(1, 2, 3)
+
+
 def test_no_init():
     """A class without an ``__init__`` has no parameters."""
 

@@ -11,6 +11,7 @@ from typing import Any
 REMEDIES = {
     "clicks or another model": "make them with Comparisons.from_clicks, or fit AltSVM, BPR or SGD, which take any "
     "comparisons",
+    "clicks of all": "give the clicks of all users in one table, or allow_empty=True if they join earlier ones",
     "ratings or another model": "make them with Comparisons.from_ratings, or fit AltSVM",
     "ratings, rankings or another model": "make them with Comparisons.from_ratings or from_rankings, split "
     "them by='items' (by pairs leaves no ratings), or fit AltSVM",

@@ -149,7 +149,8 @@ def suited(comparisons: Comparisons, features: bool) -> tuple[type[AltSVM | Clic
     """Return the estimator that suits the comparisons, and the reason in words; ``features``: whether tables join."""
     if not isinstance(comparisons, Comparisons):
         raise InputError(
-            f"fit was given a {type(comparisons).__name__}; it takes Comparisons (see Comparisons.from_frame)"
+            f"fit was given a {type(comparisons).__name__}; it takes Comparisons "
+            "(see Comparisons.from_frame, from_ratings, from_clicks)"
         )
     features = features or comparisons.item_features is not None or comparisons.user_features is not None
     if comparisons.clicks is not None:

@@ -14,6 +14,7 @@ from .errors import InputError, number
 from .judging.metrics import pairwise_accuracy
 from .models.estimator import Estimator
 from .models.person import Person
+from .models.places import refuse_places
 from .rivals.global_ranking import Global
 
 CROWD, OWN, SPREAD = "#4c566a", "#d08770", "#d8dee9"  # dark, middle and light in print as well
@@ -128,7 +129,7 @@ def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 
             raise InputError(f"user is {user!r}, but a Person is somebody already; leave it out")
         table, who = model.rank(interval=interval), "newcomer"
     elif not hasattr(model, "probability_interval"):
-        raise InputError(f"{type(model).__name__} has no ranges of places; use AltSVM, Convex or Global")
+        refuse_places(model)
     else:
         table = model.rank(interval=interval) if user is None else model.rank(user, interval=interval)
         who = "everybody" if user is None else _called(user)

@@ -10,6 +10,7 @@ from ..data.ids import as_ids
 from ..errors import InputError
 from ..estimators import ESTIMATORS, load
 from ..models.answers import check_answers
+from ..models.clicked import ClickModel
 from .ids import as_text, is_text, of_one_kind, typed
 from .inputs import about, add_csv, read_table, shown
 from .roles import candidates, the_column
@@ -18,7 +19,7 @@ from .roles import candidates, the_column
 def add_answers(parser: Any) -> None:
     """The options that describe a newcomer."""
     group = parser.add_argument_group("Somebody new, instead of USER")
-    group.add_argument("--answers", metavar="FILE", help="table of one person's answers: winner, loser")
+    group.add_argument("--answers", metavar="FILE", help="table of one person's answers: winner, loser; or item")
     group.add_argument(
         "--prefers", nargs=2, action="append", metavar=("WINNER", "LOSER"), help="one answer; may be repeated"
     )
@@ -67,7 +68,7 @@ def is_newcomer(options: argparse.Namespace) -> bool:
 def newcomer(model: Any, options: argparse.Namespace) -> Any:
     """The person who gave the answers in --answers and --prefers, and is as --feature says."""
     check_takes_newcomers(model)
-    pairs = [] if options.answers is None else _answers(model, options)
+    pairs: list[Any] = [] if options.answers is None else _answers(model, options)
     for winner, loser in options.prefers or ():
         pairs.append((typed(model, "item", winner), typed(model, "item", loser)))
     return model.fold_in(pairs, features=known_of(options), asked=options.asked)
@@ -92,12 +93,19 @@ def known_of(options: argparse.Namespace) -> dict[str, str | None] | None:
     return known or None
 
 
-def _answers(model: Any, options: argparse.Namespace) -> list[tuple[Any, ...]]:
+def _answers(model: Any, options: argparse.Namespace) -> list[Any]:
+    """The pairs of a table; a click model also takes a column of the items that were clicked."""
     frame, file = read_table(options.answers, options), shown(options.answers)
     present = frames.names_in(frame)
     check_answers(frame, file, next(iter(candidates("user", present, {})), None))
     for role in (name for name in ("weight", "side") if name in present):
         raise InputError(f"{file} has a column {role!r}, which is not read here; leave it out")
+    clicked = None if candidates("winner", present, {}) else next(iter(candidates("item", present, {})), None)
+    if clicked is not None:
+        if not isinstance(model, ClickModel):
+            raise InputError(f"{file} has items without winners; {type(model).__name__} takes winners and losers")
+        with about("answers"):
+            return _ids_in(model, frame, {"item": clicked})["item"]
     columns = {role: the_column(role, present, {}, file, option=False) for role in ("winner", "loser")}
     with about("answers"):
         return _pairs(model, frame, columns)
@@ -109,11 +117,15 @@ def _pairs(model: Any, frame: Any, columns: dict[str, str]) -> list[tuple[Any, .
         if "tie" in frames.names_in(frame)
         else None
     )
-    got = frames.columns(of_one_kind(frame, *columns.values()), columns)
-    sides = (as_ids(got[role], f"the {role} (column {columns[role]!r})") for role in columns)
-    winner, loser = (as_text(ids).tolist() if is_text(model.items_) else ids.tolist() for ids in sides)
-    pairs = zip(winner, loser, strict=True)
+    pairs = zip(*_ids_in(model, frame, columns).values(), strict=True)
     return [(*pair, "tie") if tied is not None and tied[n] else pair for n, pair in enumerate(pairs)]
+
+
+def _ids_in(model: Any, frame: Any, columns: dict[str, str]) -> dict[str, list[Any]]:
+    """The items in some columns of a table by role, of the model's kind of id."""
+    got = frames.columns(of_one_kind(frame, *columns.values()), columns)
+    read = {role: as_ids(got[role], f"the {role} (column {name!r})") for role, name in columns.items()}
+    return {role: (as_text(ids) if is_text(model.items_) else ids).tolist() for role, ids in read.items()}
 
 
 def items(model: Any, options: argparse.Namespace) -> Any:

@@ -82,11 +82,11 @@ def check_complete(frame: Any, columns: Mapping[str, str | None]) -> None:
             )
 
 
-def of_one_kind(frame: Any, first: str, second: str) -> Any:
-    """A table where two columns of the same ids are both text, if one is and it is of CSV, which cannot say so."""
-    if not isinstance(frame, dict) or is_text(frame[first]) == is_text(frame[second]):
+def of_one_kind(frame: Any, *names: str) -> Any:
+    """A table where columns of the same ids are all text, if one is and it is of CSV, which cannot say so."""
+    if not isinstance(frame, dict) or len({is_text(frame[name]) for name in names}) == 1:
         return frame
-    return {**frame, **{name: as_text(frame[name]) for name in (first, second)}}
+    return {**frame, **{name: as_text(frame[name]) for name in names}}
 
 
 def _known(model: Any, what: str) -> Ids:

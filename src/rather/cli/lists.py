@@ -10,6 +10,7 @@ import numpy as np
 from ..data.ids import INTEGER, as_ids
 from ..data.table_files import write_table
 from ..errors import InputError, number
+from ..models.places import refuse_places
 from .answer import Document, choices, facts, percent, table
 from .asked import is_newcomer, items, known_of, newcomer, opened
 from .features import ROLES, blocks, check_learns, sentence
@@ -93,7 +94,7 @@ def _how_sure(model: Any, n: int, options: argparse.Namespace) -> Document:
 def _check_knows_places(model: Any) -> None:
     """Refuse a model whose kind has no ranges of places."""
     if not hasattr(model, "difference"):
-        raise InputError(f"{type(model).__name__} has no ranges of places; fit AltSVM")
+        refuse_places(model)
 
 
 def _show_rank(document: Document, console: Console) -> None:
@@ -124,16 +125,15 @@ def recommend(options: argparse.Namespace) -> Answer:
     k = min(LISTED, _count(model, among))
     k = k if options.k is None else options.k
     about: Document
+    seen = "seen" if options.exclude_seen else None
     if is_newcomer(options):
         person = newcomer(model, options)
-        met = sorted({item for pair in person.answers for item in pair[:2]}) if options.exclude_seen else None
-        ranked = person.recommend(k, met, among, options.by)
+        ranked = person.recommend(k, seen, among, options.by)
         about = {"users": 1, "answers": len(person.answers), "features": known_of(options)}
     else:
         users = model.users_ if options.all else _users(model, options)
         strangers = find(model, users, options.unknown, RECOMMEND_ADVICE)
         with counted():
-            seen = "seen" if options.exclude_seen else None
             ranked = model.recommend(users, k=k, exclude=seen, items=among, unknown=options.unknown, by=options.by)
         strangers.say()
         about = {"users": strangers.of - strangers.about["skipped"], **strangers.about}

@@ -95,7 +95,7 @@ def show_saved(document: Document, named: str, slim: str = "") -> dict[str, str]
     ``slim`` is what is added about a file without answers.
     """
     times = {f"{name} took": f"{took:.2f} seconds" for name, took in document["seconds"].items() if name != named}
-    without = f"without anybody's answers{slim}"
+    without = f"without the answers, but with the items that each user met{slim}"
     holds = "with everybody's answers; --slim leaves them out" if document["answers"] else without
     return {**times, "saved": f"{document['out']} ({_shown(document['bytes'])}, {holds})"}
 

@@ -11,6 +11,7 @@ from .inputs import place
 OPTIONS = {"n_threads": "threads", "bias": "no_bias", "n_users": "users", "n_items": "items", "test": "test_share"}
 REMEDIES = {
     "clicks or another model": "give a file of clicks, or give --model AltSVM, BPR or SGD, which take any comparisons",
+    "clicks of all": "give the clicks of all users in one file",
     "ratings or another model": "give a file of ratings, or give --model AltSVM",
     "ratings, rankings or another model": "give a file of ratings or rankings, or give --model AltSVM",
     "add item": "check the id, or add it with 'rather update'",

@@ -41,7 +41,7 @@ def update(options: argparse.Namespace) -> Answer:
     model = load(options.model)
     holds = model.fitted.training is not None
     if options.slim is False and options.file is None and not holds:
-        raise InputError(f"{options.model!r} holds nobody's answers, so there are none to keep; leave --no-slim out")
+        raise InputError(f"{options.model!r} holds no answers, so there are none to keep; leave --no-slim out")
     options.slim = not holds if options.slim is None else options.slim
     return _added(model, out, options) if options.file is None else _updated(model, out, options)
 

@@ -410,7 +410,8 @@ class Comparisons(WithFeatures):
     ) -> Comparisons:
         """Read clicks, plays or purchases: a user prefers clicked to unclicked items.
 
-        Repeated clicks count once. A user who clicked every item yields no comparisons.
+        Repeated clicks count once. Other columns, such as counts or amounts, are not read. A user who clicked every
+        item yields no comparisons.
 
         Parameters
         ----------
@@ -869,7 +870,7 @@ def as_comparisons(X: Any, y: Any, weight: Any = None) -> Comparisons:
         return X
     if y is None and not isinstance(X, np.ndarray):
         raise InputError(
-            f"fit was given a {type(X).__name__}; it takes Comparisons (see Comparisons.from_frame) "
-            "or integer triples X with y = +-1"
+            f"fit was given a {type(X).__name__}; it takes Comparisons "
+            "(see Comparisons.from_frame, from_ratings, from_clicks) or integer triples X with y = +-1"
         )
     return Comparisons.from_triples(X, y, weight)

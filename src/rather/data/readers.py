@@ -146,4 +146,7 @@ def clicks(frame: Any, user: str, item: str, rule: ClickRule, alone: bool = True
     key = key[np.r_[True, key[1:] != key[:-1]]]
     table = Clicks((key // len(items)).astype(np.int32), (key % len(items)).astype(np.int32))
     source = clicked(len(users), len(items), table, rule)
-    return users, items, some_of(source, "every user clicked every item") if alone else source
+    if alone and not len(source):
+        why = "the clicks are on one item" if len(items) == 1 else "every user clicked every item"
+        raise InputError(f"there is nothing to compare: {why}", remedy="clicks of all")
+    return users, items, source

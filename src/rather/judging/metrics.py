@@ -73,7 +73,7 @@ def ndcg(
     Raises
     ------
     InputError
-        If the model knows none of the test items, or no user has a rating above 0.
+        If the model knows none of the test items, no user has a rating above 0, or no user has two different ratings.
 
     See Also
     --------
@@ -123,9 +123,18 @@ def ndcg(
     counts = best_dcg > 0
     if not counts.any():
         raise InputError("NDCG is undefined: no test user has a rating with a gain above 0")
-    values = got_dcg[counts] / best_dcg[counts]
-    columns = {user: users[counts], _beside(user, "ndcg"): values}
-    return Table(columns, about={"k": k}) if per_user else _mean(judged, values)
+    if not _graded(start, values):
+        raise InputError("ndcg needs graded ratings: no test user has two different ones; use precision for clicks")
+    shares = got_dcg[counts] / best_dcg[counts]
+    columns = {user: users[counts], _beside(user, "ndcg"): shares}
+    return Table(columns, about={"k": k}) if per_user else _mean(judged, shares)
+
+
+def _graded(start: Any, values: Any) -> bool:
+    """Return whether any row has two different values."""
+    starts = np.zeros(len(values), bool)
+    starts[start[:-1][np.diff(start) > 0]] = True
+    return bool(((values[1:] != values[:-1]) & ~starts[1:]).any())
 
 
 def _dcg(start: Any, key: Any, gain: Any, k: int, n_threads: int) -> npt.NDArray[np.float64]:
@@ -154,7 +163,8 @@ def precision(
     """Measure how many of a model's k recommendations are relevant.
 
     The result is the mean over users with test items, between 0 and 1. Each user's count is divided by k, even if fewer
-    items are left to recommend.
+    items are left to recommend or relevant. Other libraries divide by min(k, relevant items) or pool all users' hits.
+    So compare numbers of one function only.
 
     Parameters
     ----------
@@ -162,7 +172,7 @@ def precision(
         A fitted model, or anything with ``score(users, items)``.
     test : pandas, polars or pyarrow table, Table, dict of columns, or Comparisons
         The relevant items: a table with a row for each user and item, or comparisons made from clicks. Repeated rows
-        count once. Items that the model does not know count as missed.
+        count once. Items that the model does not know count as missed, and so do relevant items that are excluded.
     k : int, default 10
         Number of recommendations for each user.
     exclude : "seen", list of id, Comparisons or table, optional

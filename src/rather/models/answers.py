@@ -27,6 +27,17 @@ def is_rated(table: Any, names: Mapping[str, str]) -> bool:
     return have["item"] and have["rating"] and not (have["winner"] or have["loser"])
 
 
+def refuse_clicks(table: Any, names: Mapping[str, str]) -> None:
+    """Refuse a table of items that were clicked; it is read as comparisons first."""
+    present = frames.names_in(table)
+    if {role for role in ("winner", "loser", "item", "rating") if column_of(role, names, present) in present} == {
+        "item"
+    }:
+        raise InputError(
+            "the answers have items without ratings; give clicks as Comparisons.from_clicks(table, allow_empty=True)"
+        )
+
+
 def of_people(answers: Any, names: Mapping[str, str], effects: tuple[str, ...]) -> Comparisons:
     """The comparisons of several newcomers: as they are, or from a table of votes or of ratings.
 
@@ -39,6 +50,7 @@ def of_people(answers: Any, names: Mapping[str, str], effects: tuple[str, ...]) 
     if is_rated(answers, names):
         own: dict[str, Any] = {role: column_of(role, names, present) for role in ("user", "item", "rating")}
         return Comparisons.from_ratings(answers, **own, allow_empty=True)
+    refuse_clicks(answers, names)
     own = {role: column_of(role, names, present) for role in ("user", "winner", "loser")}
     return Comparisons.from_frame(answers, **own, **_carried(present, effects))
 

@@ -27,7 +27,8 @@ from .exclusions import Rows, exclusions, is_in, select
 from .files import save_model
 from .fitted import Fit, FittedModel, FromFit, Published
 from .lists import best_of_all
-from .parameters import Params, ReadThrough, allowed
+from .parameters import Params, ReadThrough, allowed, no_parameter
+from .places import refuse_places
 from .progress import Progress
 from .scorers import Scorer
 from .summary import summary
@@ -45,6 +46,20 @@ class _Everyone:
 
 
 EVERYONE: Any = _Everyone()
+OF_ALTSVM = {  # methods and attributes that AltSVM has and some estimators have not
+    "add_items": "add_items for new items",
+    "certificate": "certificate",
+    "difference": "ranges of places",
+    "effects": "effects of context",
+    "fold_in": "fold_in for new users",
+    "fold_in_many": "fold_in_many for new users",
+    "item_bias_": "vectors of items",
+    "item_factors_": "vectors of items",
+    "probability_interval": "intervals of probabilities",
+    "similar_items": "vectors of items",
+    "to_json": "JSON file",
+    "user_factors_": "vectors of users",
+}
 
 
 class Estimator:
@@ -189,7 +204,7 @@ class Estimator:
         names = self._param_names()
         for name in params:
             if name not in names:
-                raise InputError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}")
+                raise InputError(no_parameter(self, name, names))
         if "params" in self.__dict__:
             self.params = replace(self.params, **params)
         else:
@@ -647,8 +662,10 @@ class Estimator:
     # -- state --------------------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        # Python calls this only for a missing attribute. If a fit would set it, the error says so.
+        # Python calls this only for a missing attribute. If a fit or another estimator has it, the error says so.
         kind = type(self)
+        if name in OF_ALTSVM and not hasattr(kind, name):
+            raise AttributeError(f"{kind.__name__} has no {OF_ALTSVM[name]}; fit AltSVM")
         if name.endswith("_") and not name.startswith("_") and self._fitted is None:
             raise NotFittedError(f"{kind.__name__} has no {name!r} before fit(comparisons)")
         if hasattr(kind, name) and self._fitted is None:  # a property that needs a fitted model failed
@@ -860,7 +877,7 @@ class Estimator:
 
     # -- lists --------------------------------------------------------------------------------------------------
 
-    def rank(self, user: Any = EVERYONE, items: Any = None) -> Table:
+    def rank(self, user: Any = EVERYONE, items: Any = None, interval: float | None = None, top: Any = None) -> Table:
         """Rank all items for one user, best first.
 
         Use :meth:`recommend` for lists for many users, or to leave out items that a user has seen.
@@ -871,6 +888,10 @@ class Estimator:
             The user. Default: nobody in particular, which gives the ranking shared by all users.
         items : list of id, optional
             Items to rank. Default: all items.
+        interval : None
+            Refused: :meth:`AltSVM.rank` has ranges of places.
+        top : None
+            Refused, as is ``interval``.
 
         Returns
         -------
@@ -880,7 +901,7 @@ class Estimator:
         Raises
         ------
         InputError
-            If the user or an item is not in the model.
+            If the user or an item is not in the model, or ``interval`` or ``top`` is given.
 
         See Also
         --------
@@ -897,6 +918,8 @@ class Estimator:
         B      0.2500     2
         C     -1.2500     3
         """
+        if interval is not None or top is not None:
+            refuse_places(self)
         return copy(self)._ranked(user, items)
 
     def _ranked(self, user: Any, items: Any) -> Table:
@@ -1045,7 +1068,8 @@ class Estimator:
             The file.
         comparisons : bool, default True
             Whether the file also holds the comparisons that the model was fitted to. The loaded model needs them for
-            intervals, effects, updates and certificates. Without them the file is smaller and holds nobody's answers.
+            intervals, effects, updates and certificates. Without them the file is smaller. It still holds the ids of
+            all users, and which items each user met, for ``exclude="seen"``. For clicks, these are the clicks.
 
         Raises
         ------

@@ -8,6 +8,7 @@ from ..data.tables import Table
 from ..errors import InputError
 from ..native import FloatArray
 from .exclusions import for_one_person
+from .places import refuse_places
 
 
 class Newcomer:
@@ -141,7 +142,7 @@ class Newcomer:
         ['cola', 'tea']
         """
         if interval is not None or top is not None:
-            raise InputError(f"{type(self.model).__name__} has no ranges of places; fit AltSVM")
+            refuse_places(self.model)
         made: Table = self.model.rank(self._id, items=items)
         return made
 

@@ -34,6 +34,7 @@ from .answers import (
     is_table,
     of_people,
     ratings_of_one,
+    refuse_clicks,
     votes_of_one,
 )
 from .belief import Belief
@@ -108,7 +109,8 @@ class FoldInModel(Describing, Sure):
         ----------
         answers : list of pair, table or Comparisons
             Pairs (winner, loser), or (item, item, "tie"). A table has columns winner and loser, or item and rating, and
-            perhaps tie, side, weight and covariates. An empty list gives the ranking shared by all users.
+            perhaps tie, side, weight and covariates. Clicks are given by :meth:`Comparisons.from_clicks` with
+            ``allow_empty``. An empty list gives the ranking shared by all users.
         features : dict, optional
             The user's features by column name, such as {"age": 30}, for models fitted with ``user_features``. Missing
             ones count as average.
@@ -156,6 +158,7 @@ class FoldInModel(Describing, Sure):
             return self._one(ratings_of_one(answers, fitted.names), known)
         if is_table(answers):
             check_answers(answers, "the table", column_of("user", fitted.names, frames.names_in(answers)))
+            refuse_clicks(answers, fitted.names)
             present = frames.names_in(answers)
             roles = {role: column_of(role, fitted.names, present) for role in ("winner", "loser")}
             if len(frames.columns(answers, roles)["winner"]):
@@ -274,9 +277,12 @@ class FoldInModel(Describing, Sure):
             pairs = comparisons.pairs()
             chosen: list[Any] = list(zip(pairs.winner.tolist(), pairs.loser.tolist(), strict=True))
             return Person(self, U, chosen, np.empty(0, np.int32), _no_reluctance, of_things)
-        rated = comparisons.ratings
-        if rated is not None:
-            answers: list[Any] = list(zip(comparisons.items[rated.item].tolist(), rated.rating.tolist(), strict=True))
+        rated, clicks = comparisons.ratings, comparisons.clicks
+        answers: list[Any]
+        if clicks is not None:
+            answers = comparisons.items[clicks.item].tolist()
+        elif rated is not None:
+            answers = list(zip(comparisons.items[rated.item].tolist(), rated.rating.tolist(), strict=True))
         else:
             pairs = comparisons.pairs()
             pairs = pairs if pairs.tied is None else whole_ties(pairs)

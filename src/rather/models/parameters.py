@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
@@ -92,6 +92,10 @@ def accepts(params: Callable[P, T]) -> Callable[[Callable[[S, T], None]], Callab
 
     def signed(init: Callable[[S, T], None]) -> Callable[Concatenate[S, P], None]:
         def __init__(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
+            for name in kwargs:
+                if name not in own.parameters:
+                    raise TypeError(no_parameter(self, name, own.parameters))
+            own.bind(*args, **kwargs)  # whose errors name no class of parameters
             init(self, params(*args, **kwargs))
 
         own = inspect.signature(params)
@@ -103,6 +107,11 @@ def accepts(params: Callable[P, T]) -> Callable[[Callable[[S, T], None]], Callab
         return __init__
 
     return signed
+
+
+def no_parameter(estimator: object, name: str, names: Iterable[str]) -> str:
+    """Return the sentence about a parameter that an estimator has not."""
+    return f"{type(estimator).__name__} has no parameter {name!r}; its parameters are {', '.join(names)}"
 
 
 class ReadThrough:

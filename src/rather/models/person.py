@@ -44,7 +44,7 @@ class Person:
     model : Estimator
         The model that the user was added to.
     answers : list of tuple
-        The answers: (winner, loser), (item, item, "tie") or (item, rating).
+        The answers: (winner, loser), (item, item, "tie") or (item, rating). For clicks: the items.
     factors : array of shape (rank,)
         The user's vector.
 

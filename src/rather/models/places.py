@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import number
+from ..errors import InputError, number
 
 NUMBERS, LEAST, MOST = 2**22, 200, 1000  # drawn at most; rows of them
 
 
 def n_draws(n_items: int) -> int:
     return int(np.clip(NUMBERS // max(n_items, 1), LEAST, MOST))
+
+
+def refuse_places(model: object) -> NoReturn:
+    """Raise an error: this kind of model has no ranges of places."""
+    raise InputError(f"{type(model).__name__} has no ranges of places; fit AltSVM")
 
 
 def check(interval: Any, top: Any, n_items: int) -> int:
