@@ -73,7 +73,7 @@ def test_code_is_described_plainly():
 def test_a_warning_is_a_sentence_and_an_address():
     """Its category and the line that it names are the caller's."""
     with pytest.warns(RuntimeWarning) as said:
-        warn("2 users were left out", "unknown-user-warning", RuntimeWarning, stacklevel=1)
+        warn("2 users were left out", "unknown-user-warning", RuntimeWarning)
     assert str(said[0].message) == f"2 users were left out. See {MESSAGES}#unknown-user-warning"
     assert said[0].filename == __file__
 
@@ -83,5 +83,5 @@ def test_a_warning_on_the_command_line_is_one_line(capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = _warn
-        warn("2 users were\nleft out", "unknown-user-warning", stacklevel=1)
+        warn("2 users were\nleft out", "unknown-user-warning")
     assert capsys.readouterr().err == f"rather: 2 users were left out. See {MESSAGES}#unknown-user-warning\n"

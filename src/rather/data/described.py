@@ -105,7 +105,6 @@ def described(features: Features, ids: Ids, role: str, compared: Mask) -> Descri
             f"{len(without):,} of {int(compared.sum()):,} {role}s, such as {quoted(without[0])}, have no row in "
             "the table of their features; they count as average",
             "no-features-row",
-            stacklevel=4,
         )
     return Described(rows, known, features.encoder)
 

@@ -259,7 +259,6 @@ class Encoder:
                 f"{word!r} is none of the values of {column.name!r} that are known ({_quoted_all(known)}); it counts "
                 "as average",
                 "unknown-category",
-                stacklevel=4,
             )
 
     def about(self) -> dict[str, Any]:

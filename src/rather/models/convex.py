@@ -274,7 +274,7 @@ class Convex(LowRank):
         now = copy(self)
         ended = now.converged_ or now.interrupted_ or len(now.history_) < now.max_iter  # or by a callback
         if now._warns and not ended:
-            warn(now._why_short_of_tol(), "gap-above-tol", stacklevel=3)
+            warn(now._why_short_of_tol(), "gap-above-tol")
         return self
 
     def _why_short_of_tol(self) -> str:

@@ -437,7 +437,7 @@ class Estimator:
         # The warning is outside the try block, so the model stays even where warnings are errors.
         done = len(last.history or ())
         text = f"{what} interrupted after {done} rounds; the model is the best so far"
-        warn(text, "interrupted", stacklevel=3)
+        warn(text, "interrupted")
         return self
 
     def _title(self, what: str) -> str:

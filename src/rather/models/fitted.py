@@ -115,7 +115,7 @@ def in_rounds(
     """
     if len(history) > stop.max_rounds:
         text = f"the checkpoint has {len(history)} rounds already, more than max_iter={stop.max_rounds}; all are kept"
-        warn(text, "checkpoint-rounds", stacklevel=5)
+        warn(text, "checkpoint-rounds")
     records = list(history)
 
     def model() -> FittedModel:

@@ -81,7 +81,7 @@ def read_tensors(path: str | Path, form: str, what: str, unchecked: str = "") ->
     found = metadata.get("format")
     if found == unchecked and set(metadata) == UNCHECKED_KEYS:
         text = f"{path.name} was written by an earlier version and has no checksum; save it again to add one"
-        warn(text, "no-checksum-warning", NoChecksumWarning, stacklevel=4)
+        warn(text, "no-checksum-warning", NoChecksumWarning)
     elif found != form:
         raise FileError(f"{str(path)!r} is not a {what} file of this version of rather ({form})")
     elif metadata.pop("checksum", None) != _checksum(tensors, metadata):

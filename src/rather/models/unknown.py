@@ -34,4 +34,4 @@ def check_unknown(unknown: object) -> None:
 def left_out(n: int, of: int, what: str) -> None:
     """Say how many were left out."""
     text = f"{n:,} of {of:,} {what} are not known to the model and were left out"
-    warn(text, "unknown-user-warning", UnknownUserWarning, stacklevel=4)
+    warn(text, "unknown-user-warning", UnknownUserWarning)

@@ -70,7 +70,7 @@ class Row(BaseModel):
     best: int | None = Field(description="with `worst`: between which places the item is, as sure as `interval` says")
     worst: int | None
     top: float | None = Field(description="probability of being among the first `top_of`")
-    group: int | None = Field(description="items of a group cannot be told apart from its first")
+    group: int | None = Field(description="number of a group; it is not certain that an item is behind the first of its group")
     item: Item
 
 

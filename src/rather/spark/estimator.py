@@ -142,7 +142,7 @@ class Fitting:
                         f"the fit failed {failures} times after round {done}: {cluster.in_short(e)}"
                     ) from e
                 text = f"rather.spark: {cluster.in_short(e)}; the fit goes on from round {done}"
-                warn(text, "spark-retry", stacklevel=5)
+                warn(text, "spark-retry")
         return AltSVMModel.from_state(self.of, self.said, about, state)
 
     # -- before ---------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// A ranking as a table: one body of joined rows for each group that cannot be told apart yet, a bar for each interval;
+// A ranking as a table: one body of joined rows for each group whose order is not certain yet, a bar for each interval;
 // where nothing is known of how sure it is, an order and nothing else.
 
 import { range } from './chart.js';
@@ -50,7 +50,7 @@ export function draw(table, { rows, interval, top_of: top }) {
     head(`Top ${number(top)}`, `Probability of being among the first ${number(top)}`)];
   table.replaceChildren(
     el('caption', {}, unsure ? 'How sure these places are is not known.'
-      : 'Joined rows cannot be told apart yet. ' +
+      : 'The order of joined rows is not certain yet. ' +
         `A bar spans the places where an item is ${percent(interval)} sure to be.`),
     el('thead', {}, el('tr', {}, head('#', 'Place'), head('', 'Item'), ...figures)),
     ...groups);
