@@ -146,7 +146,7 @@ def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 
     ax.set_xlim(0.4, float(table["worst"][:shown].max()) + 0.6)
     ax.xaxis.get_major_locator().set_params(integer=True)
     sure = _percent(table.about["interval"])
-    bands = f"a band, shaded or white, is a group: an item is\nless than {sure} sure to be behind its group's first"
+    bands = f"each band is a group: no item is {sure}\nsure to be behind the first of its group"
     ax.set_xlabel(f"place among {len(table):,}, {sure} interval\n{bands}")
     ax.set_title(who)
     return _plain(ax)
