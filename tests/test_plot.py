@@ -117,7 +117,7 @@ def test_a_person_differs_as_the_table_says(model):
     known = plot.person(model, top=4, user=model.users_[3])
     assert set(labels(known)) == set(model.difference(model.users_[3])["item"][:4])
     for wrong in (("u3",), (model,), (newcomer, 6, 0.8, None, "u3")):
-        with pytest.raises(InputError, match="give a Person, of model.fold_in"):
+        with pytest.raises(InputError, match="give a Person, of model"):
             plot.person(*wrong)
 
 

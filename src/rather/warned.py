@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import inspect
 import warnings
 from pathlib import Path
 
@@ -21,8 +21,9 @@ def warn(text: str, anchor: str, category: type[Warning] = UserWarning) -> None:
 
 def _outside() -> int:
     """Return the level of the caller of this package's outermost function, as ``warn`` counts levels."""
-    found, level, frame = 1, 1, sys._getframe(1)
-    while frame.f_back is not None:
-        level, frame, inside = level + 1, frame.f_back, frame.f_code.co_filename.startswith(PACKAGE)
-        found = level if inside else found
+    found, level, frame = 0, 0, inspect.currentframe()
+    while frame is not None:
+        level += 1
+        found = level if frame.f_code.co_filename.startswith(PACKAGE) else found
+        frame = frame.f_back
     return found

@@ -61,9 +61,9 @@ class Sure(Swayed):
         -------
         Table
             Columns item, score, rank. With an interval also best and worst, the range of places; p_top, the probability
-            of being among the first ``top``; and group. An item is behind the first item of its group with a probability
-            less than ``interval``. The score is then the posterior mean in log-odds, and its order can differ from
-            that of :meth:`score`. Report this order, because the ranges belong to it.
+            of being among the first ``top``; and group. An item is behind the first item of its group with less than
+            that probability. The score is then the posterior mean in log-odds, and its order can differ from that of
+            :meth:`score`. Report this order, because the ranges belong to it.
 
         Raises
         ------
