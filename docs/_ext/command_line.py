@@ -14,9 +14,7 @@ from rather.cli.commands import PICTURES, TEXTS
 from rather.cli.main import main
 
 COMMANDS = tuple(
-    command
-    for name in TEXTS
-    for command in (name, *(f"plot {picture}" for picture in PICTURES if name == "plot"))
+    command for name in TEXTS for command in (name, *(f"plot {picture}" for picture in PICTURES if name == "plot"))
 )
 
 
