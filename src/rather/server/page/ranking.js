@@ -1,5 +1,5 @@
 // A ranking as a table: one body of joined rows for each group whose order is not certain yet, a bar for each interval;
-// where nothing is known of how sure it is, an order and nothing else.
+// where nothing is known of its certainty, an order and nothing else.
 
 import { range } from './chart.js';
 import { el, hidden, still } from './dom.js';
