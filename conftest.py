@@ -7,6 +7,8 @@ from _pytest.doctest import DoctestItem
 
 NEEDED = {"pyspark": "spark/*.py", "fastapi": "server/*.py", "matplotlib": "plot.py"}  # without which examples fail
 collect_ignore_glob = [f"src/rather/{files}" for name, files in NEEDED.items() if not find_spec(name)]
+if not find_spec("matplotlib"):
+    collect_ignore_glob += ["docs/guides/uncertainty.md"]
 collect_ignore_glob += ["docs/*.py", "docs/_build/*", "docs/api/generated/*", "docs/examples/*"]
 
 

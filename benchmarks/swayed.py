@@ -81,7 +81,7 @@ def real() -> Iterable[dict[str, Any]]:
     colours, llmfao = bench.table("colours"), judgements()
     votes = rather.Comparisons.from_frame(colours, side="left")
     for name, comparisons in (("colours", votes), ("llmfao", rather.Comparisons.from_arena(llmfao))):
-        for row in rather.AltSVM().fit(comparisons).effects():
+        for row in rather.AltSVM().fit(comparisons).effects(interval=0.95):
             yield {"set": name, **{f: getattr(row, f) for f in ("effect", "estimate", "std_error", "low", "high")}}
 
 

@@ -85,6 +85,7 @@ html_theme_options = {
     "footer_end": [],
 }
 html_baseurl = SITE + "/"
+notfound_urls_prefix = urlsplit(SITE).path + "/"  # 404.html is shown at any address, so its links are not relative
 html_context = {
     "github_url": "https://" + urlsplit(REPOSITORY).netloc,
     "github_user": OWNER,

@@ -12,8 +12,8 @@ comparisons = rather.Comparisons.from_arena(judgements)
 model = rather.fit(comparisons)
 
 # %%
-# A dot is a place, and a bar is the range of places that holds with probability 0.9. Items of one band cannot be
-# distinguished from its first item yet.
+# A dot is a place, and a bar is the range of places that holds with probability 0.9. Bands, shaded or white, are
+# groups: it is not certain that an item is behind the first of its band.
 
 axes = rather.plot.leaderboard(model, interval=0.9, top=20)
 axes.set_title("The first 20 of 59 language models, judged by 124 people")

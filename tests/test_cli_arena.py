@@ -5,7 +5,7 @@ import pytest
 
 import rather
 from rather import simulate
-from rather.data.table_files import write_table
+from rather.data.table_files import read_file, write_table
 from shell import complaint, document, run
 
 pytestmark = pytest.mark.usefixtures("brief_search")
@@ -93,6 +93,7 @@ def test_simulated_votes_carry_them(tmp_path):
         ("user,item,rating\na,x,1\na,y,2\n", ["--covariate", "rating"], "--covariate goes with votes"),
         ("user,winner,loser\na,x,y\n", ["--covariate", "length"], "no column 'length' (for a covariate)"),
         ("user,left,right,outcome\na,x,y,up\n", [], "it must be left, right or tie"),
+        ("who,left,right,said\na,x,y,x\n", [], "for two items and an answer give --user, --left, --right and --out"),
     ],
 )
 def test_what_is_refused(tmp_path, text, options, said):
@@ -106,3 +107,27 @@ def test_a_column_side_that_is_none_is_left_alone(tmp_path):
     write_table(tmp_path / "v.csv", {**votes, "side": np.array(["left", "right"] * 100)})
     told = document("fit", tmp_path / "v.csv", "--out", tmp_path / "m", "--rank", 1, "--reg", 5)
     assert "side" not in told["columns"]
+
+
+@pytest.mark.parametrize("heading", ["Respondent,Option Left,Option Right,Chosen", "judge,left,right,choice"])
+def test_the_columns_of_a_survey_are_found(tmp_path, heading):
+    """The answer names an item, a side or neither."""
+    rows = "a,x,y,x\na,y,z,right\nb,x,z,can't decide\nb,z,y,y\n"
+    (tmp_path / "v.csv").write_text(f"{heading}\n{rows}")
+    told = document("fit", tmp_path / "v.csv", "--out", tmp_path / "m", "--rank", 1, "--reg", 5)
+    assert (told["format"], told["counted"]) == ("arena", "4 votes (1 ties)")
+    assert list(told["columns"].values()) == heading.split(",")
+
+
+@pytest.mark.parametrize("command", ["rank {m} --everyone --top 3", "differences {m} user\xa03 --top 3", "effects {m}"])
+def test_tables_are_written_to_files(model, tmp_path, command):
+    """A file has what is printed; one that is there stays."""
+    argv = [word.replace("\xa0", " ").format(m=model) for word in command.split(" ")]
+    (printed,) = (found for found in document(*argv).values() if isinstance(found, list))
+    told = document(*argv, "--out", tmp_path / "t.csv")
+    assert told["rows"] == len(printed) == 3 and told["out"] == str(tmp_path / "t.csv")
+    written = read_file(tmp_path / "t.csv")
+    assert [str(row[name]) for row in printed for name in row] == [
+        str(written[name][n]) for n, row in enumerate(printed) for name in row
+    ]
+    assert "--force to overwrite it" in complaint(*argv, "--out", tmp_path / "t.csv")

@@ -11,6 +11,7 @@ from rather.cli import doctor, outputs
 from rather.cli.inputs import FORMATS
 from rather.data import table_files
 from rather.data.table_files import read_file
+from rather.models.summary import ranked
 from rather.solving import newton
 from shell import document, run
 
@@ -145,7 +146,7 @@ def test_fit_tells_what_was_chosen(files, tmp_path):
     told = document(*fit)
     model = rather.load(tmp_path / "m")
     assert (told["chosen"], told["rank"], told["reg"]) == (["rank", "reg"], model.rank_, model.reg_)
-    said = f"reg {model.reg_:.4g}, rank {model.rank_}"
+    said = f"reg {model.reg_:.4g}, {ranked(model.rank_, len(model.users_), len(model.items_))}"
     assert f"{said}, both chosen on held-out answers)" in " ".join(run(*fit)[1].split())
     assert "rank 2, reg chosen on held-out answers)" in " ".join(run(*fit, "--rank", 2)[1].split())
     assert document(*fit, "--reg", 5)["chosen"] == []

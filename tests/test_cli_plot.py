@@ -36,9 +36,9 @@ def drawn(monkeypatch):
     calls = []
 
     def recorded(name, real):
-        def draw(*given):
-            calls.append((name, given))
-            return real(*given)
+        def draw(*given, **named):
+            calls.append((name, (*given, *named.values())))
+            return real(*given, **named)
 
         return draw
 
@@ -73,7 +73,7 @@ def test_pictures_are_those_of_the_library(folder, drawn, tmp_path, words, begin
         person, *rest = given
         assert person.answers == [("item 1", "item 2")] and rest == [None, 0.5, 3]
     if "--answers" in argv:
-        assert given[1:] == (4, 0.9)
+        assert given[1:] == (4, 0.9, None)
     if name == "learning_curve":
         assert len(given[1]) == len(rather.load(folder / "model").fitted.training)
         assert (given[2] is None) == (len(argv) == 7 and argv[2] == "--per-user")
@@ -88,6 +88,8 @@ def test_users_and_items_are_found(folder, drawn, tmp_path):
     assert drawn[0][1][1:] == ("user 3", ["item 1", "item 4"])
     document("plot", "leaderboard", folder / "model", "user 3", "--out", tmp_path / "x.png", "--force")
     assert drawn[1][1][1:] == ("user 3", 0.9, 20)
+    document("plot", "person", folder / "model", "user 3", "--out", tmp_path / "x.png", "--force")
+    assert drawn[2][1][1:] == (15, 0.9, "user 3")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ def test_users_and_items_are_found(folder, drawn, tmp_path):
         ("leaderboard {m} nobody --out {f}/x.png", "user 'nobody' is not in the model"),
         ("leaderboard {m} u --answers {f}/mine.csv --out {f}/x.png", "USER is 'u', and options describe somebody new"),
         ("leaderboard {m} --top 0 --out {f}/x.png", "--top is 0"),
-        ("person {m} --out {f}/x.png", "plot person draws somebody new; give --answers, --prefers or --feature"),
+        ("person {m} --out {f}/x.png", "plot person draws a USER, or somebody new by --answers"),
         ("learning-curve {f}/slim --out {f}/x.png", "holds no votes to learn from; fit it without --slim"),
         ("learning-curve {m} --per-user 0 --out {f}/x.png", "--per-user is 0"),
         ("calibration {m} --out {f}/x.png", "required: FILE"),

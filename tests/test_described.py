@@ -537,8 +537,9 @@ def test_later_features(tmp_path):
     before = str(model.features_)
     new = Comparisons.from_frame({"user": ["u1"], "winner": ["i1"], "loser": ["i2"]})
     assert str(model.update(new).features_) == before
-    with pytest.warns(UserWarning, match="'F' is none of the values of 'sex' that are known"):
+    with pytest.warns(UserWarning, match="'F' is none of the values of 'sex' that are known") as said:
         model.fold_in([], features={"sex": "F"})
+    assert said[0].filename == __file__
     with pytest.raises(InputError, match="given apart"):
         model.update(new.with_features({"item": ["i1", "i2"], "genre": ["a", "b"], "n": [1, 2]}))
     with pytest.raises(InputError, match="Global does not learn"):

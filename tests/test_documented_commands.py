@@ -64,6 +64,10 @@ def files(tmp_path_factory):
         "words_left": rng.integers(20, 90, n), "words_right": rng.integers(20, 90, n),
     }  # fmt: skip
     write_table(folder / "battles.csv", battles)
+    write_table(folder / "survey.csv", {
+        "respondent": battles["judge"], "region": np.where(first, "north", "south"), "left": battles["model_a"],
+        "right": battles["model_b"], "chosen": np.where(battles["winner"] == "tie", "can't decide", won),
+    })  # fmt: skip
     write_table(folder / "later.csv", {name: column[:30] for name, column in battles.items()})
     films = {"item": DRINKS, "title": [drink.title() for drink in DRINKS], "year": range(1990, 1998)}
     write_table(folder / "films.csv", films)
@@ -81,7 +85,7 @@ def files(tmp_path_factory):
     write_table(folder / "clicked.csv", {"item": ["tea", "cola"]})
     assert run("fit", folder / "votes.csv", "--out", folder / "model.rather", "--rank", 2)[0] == 0
     assert run("fit", folder / "clicks.csv", "--out", folder / "clicks.rather", "--rank", 2)[0] == 0
-    for name in ("arena.rather", "everyone.rather"):
+    for name in ("arena.rather", "everyone.rather", "survey.rather"):
         shutil.copy(folder / "model.rather", folder / name)
     return folder
 

@@ -22,7 +22,7 @@ ACCEPTED = {
     "strings": ["b", "a", "c", "a"],
     "numbers as strings": ["007", "7", "10", "7"],
     "unicode strings": ["Łódź", "日本", "été", "日本"],
-    "emoji and blanks": ["🎬", " ", "a b", " "],
+    "emoji and blanks": ["🎬", "a ", "a b", " a"],
     "a lone surrogate": ["\ud800", "a", "b", "a"],
 }
 
@@ -116,8 +116,19 @@ def test_unknown_ids_have_no_code(known):
     assert vocabulary.codes(as_ids([], "the id")).tolist() == []
 
 
+@pytest.mark.parametrize(("known", "asked", "such"), [
+    (["00765", "b"], 765, "user 765 is not in the model, whose users are text such as '00765'; use fold_in"),
+    ([7, 8], "ann", "user 'ann' is not in the model, whose users are whole numbers such as 7; use fold_in"),
+    ([7, 8], 9, "user 9 is not in the model; use fold_in"),
+])  # fmt: skip
+def test_an_unknown_id_of_another_kind_is_answered_with_an_example(known, asked, such):
+    with pytest.raises(InputError) as caught:
+        Vocabulary(as_ids(known, "the id"), "user").known([asked], "add person")
+    assert str(caught.value).startswith(such)
+
+
 @settings(deadline=None, max_examples=100)
-@given(st.one_of(st.lists(st.integers(), min_size=1), st.lists(st.text(min_size=1), min_size=1)))
+@given(st.one_of(st.lists(st.integers(), min_size=1), st.lists(st.text(min_size=1).filter(str.strip), min_size=1)))
 def test_factorize_is_the_sorted_order(values):
     """For any integers, or any strings, the codes are positions in the sorted distinct ids."""
     ids, (codes,) = factorize([as_ids(values, "the id")], "item")

@@ -114,8 +114,11 @@ def test_a_person_differs_as_the_table_says(model):
     assert (
         len(xy(ax, "80 % interval")) == told and len(xy(ax, "80 % interval that holds 0: not certain yet")) == 6 - told
     )
-    with pytest.raises(InputError, match="person is of type str; it must be a Person"):
-        plot.person("u3")
+    known = plot.person(model, top=4, user=model.users_[3])
+    assert set(labels(known)) == set(model.difference(model.users_[3])["item"][:4])
+    for wrong in (("u3",), (model,), (newcomer, 6, 0.8, None, "u3")):
+        with pytest.raises(InputError, match="give a Person, of model"):
+            plot.person(*wrong)
 
 
 def test_a_map_places_people_and_items_so_that_products_are_tastes(model):

@@ -77,6 +77,11 @@ def test_plain_english(page):
     assert not [one for one in said if FORBIDDEN.search(one)]
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "src/rather/server/page").glob("*.*s")), ids=named)
+def test_the_voting_page_has_no_forbidden_phrase(page):
+    assert not FORBIDDEN.findall(page.read_text())
+
+
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_no_page_has_an_old_name(page):
     assert not RENAMED.findall(page.read_text())

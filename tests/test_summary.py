@@ -12,6 +12,7 @@ import pytest
 
 import rather
 from rather import ESTIMATORS, AltSVM, Comparisons, Convex, FactorEstimator, Global, InputError
+from rather.models.summary import ranked
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +51,10 @@ def test_what_was_chosen_is_said(votes):
     """A rank and a regularisation that held-out answers chose are said to be chosen; given ones are not."""
     model = AltSVM().fit(votes)
     size = f"AltSVM fitted to {len(votes)} votes of 30 users on 12 items"
-    assert repr(model) == f"{size}: rank {model.rank_}, reg {model.reg_:.3g} (both chosen on held-out votes)"
+    said = f"rank {model.rank_}, the largest possible" if model.rank_ == 12 else f"rank {model.rank_}"
+    assert repr(model) == f"{size}: {said}, reg {model.reg_:.3g} (both chosen on held-out votes)"
     assert repr(AltSVM(rank=2).fit(votes)).endswith(" (chosen on held-out votes)")
+    assert ranked(12, 30, 12) == ranked(12, 12, 30) == "rank 12, the largest possible" and ranked(3, 4, 9) == "rank 3"
     given = AltSVM(rank=2, reg=1.0)
     assert repr(given) == "AltSVM(rank=2, reg=1.0)"
     assert repr(given.fit(votes)) == f"{size}: rank 2, reg 1"

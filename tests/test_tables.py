@@ -1,5 +1,8 @@
 """Result tables: rows, columns, text and frames."""
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -66,3 +69,13 @@ def test_a_table_carries_its_choices():
         assert part.about == {"interval": 0.9, "top": 3}
         assert repr(part).splitlines()[-1] == "(interval 0.9, top 3)" and "interval 0.9, top 3" in part._repr_html_()
     assert Table({"item": np.array(["A"], dtype=object)}).about == {}
+
+
+def test_an_attribute_of_a_data_frame_is_answered_with_a_remedy(table):
+    """A column is named as one; for anything else to_frame is."""
+    name = next(iter(table.columns))
+    with pytest.raises(AttributeError, match=rf"table\['{name}'\] is the column"):
+        getattr(table, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'to_csv'; to_frame\(\"pandas\"\) makes a data frame"):
+        table.to_csv("x.csv")
+    assert len(copy.deepcopy(table)) == len(pickle.loads(pickle.dumps(table))) == len(table)

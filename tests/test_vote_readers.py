@@ -71,6 +71,11 @@ def test_side_by_item_or_by_truth():
     assert sides == [[1, -1, -1]] * 3
 
 
+@pytest.mark.parametrize("words", ["can't decide", "Cannot decide", "undecided", "no preference", "tie"])
+def test_who_cannot_decide_ties(words):
+    assert repr(bad_log(won=["x", words, "z", "y"])()).startswith("Comparisons: 4 votes (1 ties)")
+
+
 def bad_votes(times=1, **columns):
     votes = {"user": ["a", "a", "b"], "winner": ["x", "y", "x"], "loser": ["y", "z", "z"]}
     votes, columns = ({name: each * times for name, each in table.items()} for table in (votes, columns))
@@ -95,7 +100,15 @@ def bad_log(times=1, **columns):
         (bad_votes(weight=[1, 2, 3]), "a covariate cannot be called 'weight'"),
         (bad_log(a=["B", "y", "x", "z"], b=["A", "z", "z", "y"], won=["B", "tie", "z", "y"]), "an item and also"),
         (bad_votes(tie=[1, 2, 3]), "a covariate cannot be called 'tie'"),
-        (bad_log(won=["left", "left", "up", "left"]), "in row 2 is 'up'; it must be left, right or tie"),
+        (
+            bad_log(won=["left", "left", "up", "left"]),
+            "in row 2 is 'up', neither 'x' nor 'z' of this row; it must be left",
+        ),
+        (bad_log(won=["left", "left", "y ", "left"]), "in row 2 is 'y ', neither 'x' nor 'z' of this row"),
+        (bad_log(won=["left", None, "", np.nan]), "(column 'won') is missing in row 1, as in 2 more rows; drop such"),
+        (bad_log(b=["y", "z", "x", "y"], won=["left", "left", "up", "left"]), "'x' is compared with itself in row 2"),
+        (bad_log(b=["y", None, "z", "y"]), "the item on the right (column 'b') is missing in row 1; drop such rows"),
+        (bad_log(who=["ann", " ", "", "bob"]), "the user (column 'who') in row 1 is empty, as in 1 more row; drop"),
         (bad_log(10, won=["left", "tie", "left", "left"]), "the left one won in every row that was decided"),
     ],
 )

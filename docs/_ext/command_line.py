@@ -10,10 +10,12 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
-from rather.cli.commands import TEXTS
+from rather.cli.commands import PICTURES, TEXTS
 from rather.cli.main import main
 
-COMMANDS = tuple(TEXTS)
+COMMANDS = tuple(
+    command for name in TEXTS for command in (name, *(f"plot {picture}" for picture in PICTURES if name == "plot"))
+)
 
 
 def said(*arguments: str) -> str:
@@ -30,8 +32,8 @@ class CommandLine(Directive):
     def run(self) -> list[nodes.Node]:
         sections: list[nodes.Node] = []
         for name in COMMANDS:
-            section = nodes.section(ids=[f"rather-{name}"], names=[f"rather {name}"])
-            text = said(name, "--help")
+            section = nodes.section(ids=[f"rather-{name.replace(' ', '-')}"], names=[f"rather {name}"])
+            text = said(*name.split(), "--help")
             section += nodes.title(text=f"rather {name}")
             section += nodes.literal_block(text, text, language="text")
             sections.append(section)

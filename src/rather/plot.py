@@ -87,7 +87,8 @@ def tastes(model: Any, user: Any = None, top: int = 20, ax: Any = None) -> Any:
 def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 20, ax: Any = None) -> Any:
     """Draw a ranking from the best item down, with ranges of places.
 
-    Items in one shaded band cannot be distinguished from the band's first item yet.
+    Bands are groups, shaded and white in turn. An item is behind the first item of its band with a probability less
+    than ``interval``.
 
     Parameters
     ----------
@@ -145,13 +146,14 @@ def leaderboard(model: Any, user: Any = None, interval: float = 0.9, top: int = 
     ax.set_ylim(-0.5, shown - 0.5)
     ax.set_xlim(0.4, float(table["worst"][:shown].max()) + 0.6)
     ax.xaxis.get_major_locator().set_params(integer=True)
-    about = f"place among {len(table):,}, {_percent(table.about['interval'])} interval"
-    ax.set_xlabel(f"{about}\nitems in a shaded band cannot be distinguished from its first")
+    sure = _percent(table.about["interval"])
+    bands = f"each band is a group: no item is {sure}\nsure to be behind the first of its group"
+    ax.set_xlabel(f"place among {len(table):,}, {sure} interval\n{bands}")
     ax.set_title(who)
     return _plain(ax)
 
 
-def person(person: Person, top: int = 15, interval: float = 0.9, ax: Any = None) -> Any:
+def person(person: Any, top: int = 15, interval: float = 0.9, ax: Any = None, user: Any = None) -> Any:
     """Draw how one person's preferences differ from the typical user's.
 
     Items run from those worth more to the person to those worth less, in log-odds with intervals. Pale items are
@@ -159,14 +161,16 @@ def person(person: Person, top: int = 15, interval: float = 0.9, ax: Any = None)
 
     Parameters
     ----------
-    person : Person
-        Result of ``model.fold_in(answers)``.
+    person : Person, AltSVM or Convex
+        Result of ``model.fold_in(answers)``, or a fitted model, of which ``user`` is drawn.
     top : int, default 15
         Largest number of items; the most certain differences are drawn.
     interval : float, default 0.9
         Probability with which a difference is within its interval.
     ax : matplotlib axes, optional
         Where to draw. Default: a new figure.
+    user : id, optional
+        The user of a fitted model. Leave it out for a person.
 
     Returns
     -------
@@ -176,7 +180,7 @@ def person(person: Person, top: int = 15, interval: float = 0.9, ax: Any = None)
     Raises
     ------
     InputError
-        If ``person`` is not a Person, or matplotlib is not installed.
+        If ``person`` is neither a Person nor a model with a user, or matplotlib is not installed.
 
     See Also
     --------
@@ -188,12 +192,17 @@ def person(person: Person, top: int = 15, interval: float = 0.9, ax: Any = None)
     >>> model = rather.AltSVM(rank=1).fit(rather.simulate(n_users=10, n_items=4, rank=1, per_user=3).comparisons)
     >>> person = model.fold_in([("item 1", "item 2"), ("item 1", "item 3")])
     >>> ax = rather.plot.person(person)
+    >>> ax = rather.plot.person(model, user="user 7")
     """
-    if not isinstance(person, Person):
-        raise InputError(f"person is of type {type(person).__name__}; it must be a Person, of model.fold_in(answers)")
+    if isinstance(person, Person) == (user is not None) or not hasattr(person, "difference"):
+        raise InputError(
+            f"person is of type {type(person).__name__} and user is {user!r}; give a Person, of "
+            "model.fold_in(answers), or a model and a user"
+        )
     number("interval", interval, above=0.0, below=1.0)
     number("top", top, at_least=1, integer=True)
-    table = person.difference(interval=interval)[: int(top)]
+    whose = () if user is None else (user,)
+    table = person.difference(*whose, interval=interval)[: int(top)]
     rows = np.argsort(table["difference"], kind="stable")
     items, middle, low, high = (column[rows] for column in [*table.columns.values()][:4])
     ax, sure = _axes(ax, height=1.0 + 0.28 * len(rows)), _percent(table.about["interval"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .addresses import MESSAGES
 
-PACKAGE = str(Path(__file__).parent)
+PACKAGE = str(Path(__file__).parent / "_").removesuffix("_")
 
 
 def warn(text: str, anchor: str, category: type[Warning] = UserWarning) -> None:

@@ -141,11 +141,11 @@ PICTURES = {
             ("plot leaderboard model.rather --top 50 --out long.pdf", "50 items"),
         )),
     "person": Text(
-        EXPLAIN, "draw how somebody new differs from the average person",
-        f"[options] MODEL --out FILE\n({SOMEBODY})", (
-            ("plot person model.rather --answers mine.csv --out me.png", ""),
+        EXPLAIN, "draw how a person differs from the average person",
+        f"[options] MODEL --out FILE (USER |\n{SOMEBODY})", (
+            ("plot person model.rather ann --out ann.png", "a user"),
+            ("plot person model.rather --answers mine.csv --out me.png", "somebody new"),
             ("plot person model.rather --prefers tea milk --out me.png", "one answer"),
-            ("plot person model.rather --feature age=30 --out me.png", "a feature"),
         )),
     "taste-map": Text(
         EXPLAIN, "draw items and people on the two main directions of taste",

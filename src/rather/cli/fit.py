@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..estimators import ESTIMATORS, suited
 from ..models.altsvm import AltSVM
 from ..models.parameters import declared
+from ..models.summary import ranked
 from .answer import Document, facts
 from .features import files_of, learned, read_features, told
 from .inputs import as_read, read_source
@@ -163,7 +164,7 @@ def _show(document: Document, console: Console) -> None:
     many = document["counted"].removesuffix(" comparisons")
     size = f"{many} by {document['users']:,} users over {document['items']:,} items"
     reg = f", reg {document['reg']:.4g}" if document["reg"] is not None else ""
-    rank = f", rank {document['rank']}" if document["rank"] else ""
+    rank = f", {ranked(*(document[n] for n in ('rank', 'users', 'items')))}" if document["rank"] else ""
     chosen = {0: "", 1: ", reg chosen on held-out answers", 2: ", both chosen on held-out answers"}[
         len(document["chosen"])
     ]

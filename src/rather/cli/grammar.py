@@ -216,7 +216,7 @@ def _rank(parser: Parser) -> None:
         help="with --interval: the column 'top N' (default: 10, or 3 for under 20 items)",
     )  # fmt: skip
     add_items(shown)
-    add_output(parser)
+    add_output(parser, _add_lists, add_force)
     add_reading(parser)
 
 
@@ -278,13 +278,13 @@ def _differences(parser: Parser) -> None:
         help=f"probability of the intervals (default: {INTERVAL})",
     )  # fmt: skip
     add_items(shown)
-    add_output(parser)
+    add_output(parser, _add_lists, add_force)
     add_reading(parser)
 
 
 def _effects(parser: Parser) -> None:
     _add_model(parser.add_argument_group("Model"))
-    add_output(parser)
+    add_output(parser, _add_lists, add_force)
 
 
 def _tastes(parser: Parser) -> None:
@@ -297,7 +297,7 @@ def _tastes(parser: Parser) -> None:
         "--by", choices=("mean", "spread", "own"), default="mean",
         help="order by worth to all, by difference between people, or by worth to USER (default: mean)",
     )  # fmt: skip
-    add_output(parser)
+    add_output(parser, _add_lists, add_force)
 
 
 def _simulate(parser: Parser) -> None:

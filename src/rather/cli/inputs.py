@@ -219,7 +219,8 @@ def guess(file: str, present: list[str], given: Mapping[str, str | None], no_use
         )
     raise InputError(
         f"{file.strip(chr(39))}: cannot guess the format from the columns {', '.join(present)}; for votes give --user, "
-        "--winner and --loser, or say with --format what it holds"
+        "--winner and --loser; for two items and an answer give --user, --left, --right and --outcome; or say with "
+        "--format what it holds"
     )
 
 

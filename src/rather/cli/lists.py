@@ -41,6 +41,28 @@ def _records(columns: dict[str, Any]) -> list[Document]:
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
+def _check_out(what: str, options: argparse.Namespace) -> None:
+    """Refuse a table that cannot be written, before any work is done for it."""
+    if options.out is not None:
+        files = (getattr(options, name, None) for name in ("model", "answers", "items_file", "out"))
+        check_different(f"the model, the answers, the items and {what}", files)
+        check_table(options.out, options.force)
+
+
+def _listed(
+    about: Document, name: str, columns: dict[str, Any], options: argparse.Namespace, own: dict[str, str], show: Any
+) -> Answer:
+    """Return the rows of a table to print or, with --out, write them."""
+    if options.out is None:
+        return about | {name: _records(columns)}, show
+    write_table(options.out, _own_names(columns, own))
+    return about | {"rows": len(next(iter(columns.values()))), "out": options.out}, _show_saved
+
+
+def _show_saved(document: Document, console: Console) -> None:
+    facts(console, {"saved": f"{document['rows']:,} rows to {document['out']}"})
+
+
 def _users(model: Any, options: argparse.Namespace) -> list[Any]:
     """Several users; as they were typed where one cannot be the model's kind of id, which need not be an error."""
     whole = all(map(INTEGER.fullmatch, options.users))
@@ -62,7 +84,8 @@ def rank(options: argparse.Namespace) -> Answer:
         number("--top", options.top, at_least=1, integer=True)
     if sum((options.user is not None, options.everyone, is_newcomer(options))) != 1:
         raise InputError(f"rank takes a USER, --everyone, or {SOMEONE}: one of the three")
-    model, _ = opened(options.model)
+    _check_out("the ranking", options)
+    model, own = opened(options.model)
     who: Document = {"user": None, "everyone": options.everyone, "answers": None, "features": known_of(options)}
     among = items(model, options)
     how = _how_sure(model, _count(model, among), options)
@@ -75,7 +98,7 @@ def rank(options: argparse.Namespace) -> Answer:
         who["user"] = known_user(model, options.user, RANK_ADVICE)
         ranked = model.rank(who["user"], among, **how)
     about = {"model": options.model, **who, **choices(ranked)}
-    return about | {"ranking": _records(_columns(ranked))[: options.top]}, _show_rank
+    return _listed(about, "ranking", _columns(ranked[: options.top]), options, own, _show_rank)
 
 
 def _how_sure(model: Any, n: int, options: argparse.Namespace) -> Document:
@@ -106,7 +129,7 @@ def _show_rank(document: Document, console: Console) -> None:
     table(console, rows, ("rank", "item", "score", "best", "worst", top, "group"))
     console.print(
         f"\nscore in {document['scale']}; with {percent(document['interval'])} probability from place best to worst; "
-        "items of one group cannot be distinguished from its first"
+        f"an item is behind the first of its group with less than {percent(document['interval'])} probability"
     )
 
 
@@ -116,10 +139,7 @@ def _show_rank(document: Document, console: Console) -> None:
 def recommend(options: argparse.Namespace) -> Answer:
     if sum((bool(options.users), options.all, is_newcomer(options))) != 1:
         raise InputError(f"recommend takes user ids or --all or {SOMEONE}: one of the three")
-    if options.out is not None:
-        files = options.model, options.answers, options.items_file, options.out
-        check_different("the model, the answers, the items and the recommendations", files)
-        check_table(options.out, options.force)
+    _check_out("the recommendations", options)
     model, own = opened(options.model)
     among = items(model, options)
     k = min(LISTED, _count(model, among))
@@ -228,7 +248,8 @@ def differences(options: argparse.Namespace) -> Answer:
         raise InputError(f"differences takes a USER, or {SOMEONE}: one of the two")
     if options.user is not None and options.user == options.other:
         raise InputError(f"USER and OTHER are both {options.user!r}; name two people, or one for the typical person")
-    model, _ = opened(options.model)
+    _check_out("the differences", options)
+    model, own = opened(options.model)
     _check_knows_places(model)
     who: Document = {"user": None, "other": None, "answers": None, "features": known_of(options)}
     among, interval = items(model, options), options.interval
@@ -239,10 +260,9 @@ def differences(options: argparse.Namespace) -> Answer:
         given = {"user": options.user, "other": options.other}
         people = {role: known_user(model, text, NEWCOMER) for role, text in given.items() if text is not None}
         who, found = who | people, model.difference(**people, items=among, interval=interval)
-    rows = _records(found.columns)
-    told = sum(row["low"] > 0 or row["high"] < 0 for row in rows)
-    about = {"model": options.model, **who, "interval": found.about["interval"], "of": len(rows), "told": told}
-    return about | {"differences": rows[: options.top]}, _show_differences
+    told = sum(row.low > 0 or row.high < 0 for row in found)
+    about = {"model": options.model, **who, "interval": found.about["interval"], "of": len(found), "told": told}
+    return _listed(about, "differences", found[: options.top].columns, options, own, _show_differences)
 
 
 def _show_differences(document: Document, console: Console) -> None:
@@ -264,12 +284,13 @@ def _show_differences(document: Document, console: Console) -> None:
 
 
 def effects(options: argparse.Namespace) -> Answer:
-    model, _ = opened(options.model)
+    _check_out("the effects", options)
+    model, own = opened(options.model)
     if not hasattr(model, "effects"):
         raise InputError(f"{type(model).__name__} does not know of side, covariates and ties; fit AltSVM or Convex")
     found = model.effects()
     about = {"model": options.model, "interval": found.about["interval"]}
-    return about | {"effects": _records(found.columns)}, _show_effects
+    return _listed(about, "effects", found.columns, options, own, _show_effects)
 
 
 def _show_effects(document: Document, console: Console) -> None:
@@ -286,7 +307,8 @@ def tastes(options: argparse.Namespace) -> Answer:
     number("--top", options.top, at_least=1, integer=True)
     if options.by == "own" and options.user is None:
         raise InputError("--by own is the order of one user's tastes; name the USER, or leave it out")
-    model, _ = opened(options.model)
+    _check_out("the tastes", options)
+    model, own = opened(options.model)
     check_learns(model)
     model._learned_of_items()
     _check_sure(model, options.model)
@@ -295,7 +317,8 @@ def tastes(options: argparse.Namespace) -> Answer:
     order = np.argsort(-np.abs(columns[options.by]), kind="stable")[: options.top]
     features = {role: found for role in ROLES if (found := blocks(model, role))}
     about = {"model": options.model, "user": user, "features": features, "of": len(columns["feature"])}
-    return about | {"tastes": _records({name: column[order] for name, column in columns.items()})}, _show_tastes
+    listed = {name: column[order] for name, column in columns.items()}
+    return _listed(about, "tastes", listed, options, own, _show_tastes)
 
 
 def _show_tastes(document: Document, console: Console) -> None:

@@ -38,10 +38,11 @@ def leaderboard(options: argparse.Namespace) -> Answer:
 
 def person(options: argparse.Namespace) -> Answer:
     _check(options)
-    if not is_newcomer(options):
-        raise InputError("plot person draws somebody new; give --answers, --prefers or --feature")
-    _, who = _opened(options)
-    return _written(plot.person(who, options.top, options.interval), options)
+    if (options.user is None) != is_newcomer(options):
+        raise InputError("plot person draws a USER, or somebody new by --answers, --prefers or --feature; give one")
+    model, who = _opened(options)
+    whose = (who, None) if is_newcomer(options) else (model, who)
+    return _written(plot.person(whose[0], options.top, options.interval, user=whose[1]), options)
 
 
 def taste_map(options: argparse.Namespace) -> Answer:
@@ -123,6 +124,7 @@ def _leaderboard(parser: Any) -> None:
 
 def _person(parser: Any) -> None:
     _add_model(parser)
+    _add_user(parser, "")
     add_answers(parser)
     _add_size(parser, DIFFERENT, "interval of a difference")
     add_output(parser, _add_out, add_force)
@@ -162,8 +164,8 @@ def _add_model(parser: Any) -> None:
     parser.add_argument_group("Model").add_argument("model", metavar="MODEL", help="file that 'rather fit' wrote")
 
 
-def _add_user(parser: Any) -> None:
-    group = parser.add_argument_group("Person (default: everybody)")
+def _add_user(parser: Any, default: str = " (default: everybody)") -> None:
+    group = parser.add_argument_group(f"Person{default}")
     group.add_argument("user", metavar="USER", help="id of a user").required = False
 
 

@@ -21,9 +21,9 @@ SPELLINGS = {
     "title": ("name", "item title", "item name", "movie title", "film title", "book title", "label"),
     "winner": ("winner id", "winning item", "chosen", "chosen item", "preferred", "preferred item"),
     "loser": ("loser id", "losing item", "rejected", "rejected item", "unpreferred"),
-    "left": ("left item", "left id", "model a", "option a", "item a"),
-    "right": ("right item", "right id", "model b", "option b", "item b"),
-    "outcome": ("result", "verdict", "who won"),
+    "left": ("left item", "left id", "left option", "option left", "model a", "option a", "item a"),
+    "right": ("right item", "right id", "right option", "option right", "model b", "option b", "item b"),
+    "outcome": ("result", "verdict", "who won", "choice"),
     "menu": ("menu id", "slate", "slate id", "choice set"),
     "chosen": ("selected", "picked"),
     "rank": ("ranking", "position", "place"),
@@ -31,7 +31,7 @@ SPELLINGS = {
 }  # fmt: skip
 
 
-ALSO = {"outcome": ("winner",)}  # another role's name, where nothing else is there
+ALSO = {"outcome": ("winner", "chosen")}  # another role's name, where nothing else is there
 
 
 def option_of(role: str) -> str:
@@ -54,7 +54,7 @@ def candidates(role: str, present: Sequence[str], given: Mapping[str, str | None
     spelled = {plain(name) for name in (role, *SPELLINGS.get(role, ()))}
     taken = set(given.values())
     found = [name for name in present if plain(name) in spelled and name not in taken]
-    return found or [name for name in ALSO.get(role, ()) if name in present and name not in taken]
+    return found or [name for name in present if plain(name) in ALSO.get(role, ()) and name not in taken]
 
 
 def the_column(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,16 +31,24 @@ def as_ids(values: Any, what: str) -> Ids:
         fits = array.dtype.itemsize < 8 or int(array.max()) < 2**63
         return array.astype(np.int64 if fits else object)
     if array.dtype.kind == "f" and np.isnan(array).any():
-        raise InputError(
-            f"{what} is missing in row {np.argmax(np.isnan(array))}; drop such rows first",
-            row=int(np.argmax(np.isnan(array))),
-        )
+        raise missing(what, np.flatnonzero(np.isnan(array)).tolist())
     if array.dtype.kind not in "UTO":
         advice = CONVERT if array.dtype.kind == "f" else ""
         raise InputError(
             f"{what} holds values of type {array.dtype} (row 0: {array[0]}); ids must be strings or integers{advice}"
         )
     return _checked_objects(array.astype(object, copy=False), what)
+
+
+def missing(what: str, rows: Sequence[int]) -> InputError:
+    """Return the sentence about rows that lack a value."""
+    return InputError(f"{what} is missing in row {rows[0]}{as_in(rows)}; drop such rows first", row=rows[0])
+
+
+def as_in(rows: Sequence[int]) -> str:
+    """Return how many more rows there are than the first; nothing for a single one."""
+    more = len(rows) - 1
+    return "" if not more else f", as in {more:,} more row{'s' if more > 1 else ''}"
 
 
 def _from_list(values: list[Any]) -> Ids:
@@ -70,15 +78,17 @@ def _checked_objects(array: Ids, what: str) -> Ids:
     values = array.tolist()
     kinds = set(map(type, values))
     if all(issubclass(k, str) for k in kinds):
-        if "" in values:
-            raise InputError(f"{what} in row {values.index('')} is empty; drop such rows", row=int(values.index("")))
+        if "" in values or any(map(str.isspace, values)):
+            rows = [row for row, value in enumerate(values) if not str.strip(value)]
+            raise InputError(f"{what} in row {rows[0]} is empty{as_in(rows)}; drop such rows", row=rows[0])
         # an enumeration's text, not its name
         return array if kinds <= {str} else np.array([str.__str__(v) for v in values], dtype=object)
     if all(issubclass(k, (int, np.integer)) and not issubclass(k, bool) for k in kinds):
         return _from_list([int(v) for v in array])
-    for row, value in enumerate(array.tolist()):
-        if _is_missing(value):
-            raise InputError(f"{what} is missing in row {row}; drop such rows first", row=row)
+    lacking = [row for row, value in enumerate(values) if is_missing(value)]
+    if lacking:
+        raise missing(what, lacking)
+    for row, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, (str, int, np.integer)):
             advice = CONVERT if isinstance(value, (float, np.floating)) else ""
             raise InputError(
@@ -89,7 +99,8 @@ def _checked_objects(array: Ids, what: str) -> Ids:
     raise InputError(f"{what} mixes strings and integers (row 0: {first}, row {row}: {other}); use one kind")
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN or a library's own mark of a missing value."""
     if isinstance(value, (float, np.floating)):
         return bool(value != value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")
@@ -202,6 +213,13 @@ class Vocabulary:
         index = self.index
         return np.fromiter((index.get(v, -1) for v in values.tolist()), np.int32, len(values))
 
+    def other_kind(self, ids: Ids) -> str:
+        """Return an example of the ids, if those asked for are whole numbers and these are text, or the reverse."""
+        if not len(self.ids) or _kind(ids) == _kind(self.ids):
+            return ""
+        kind = "text" if _kind(self.ids) == "str" else "whole numbers"
+        return f", whose {self.what}s are {kind} such as {quoted(self.ids[0])}"
+
     @property
     def index(self) -> dict[Any, int]:
         if self._index is None:
@@ -214,5 +232,7 @@ class Vocabulary:
         codes = self.codes(ids)
         unknown = np.flatnonzero(codes < 0)
         if len(unknown):
-            raise InputError(f"{self.what} {quoted(ids[unknown[0]])} is not in the model", remedy=remedy)
+            raise InputError(
+                f"{self.what} {quoted(ids[unknown[0]])} is not in the model{self.other_kind(ids)}", remedy=remedy
+            )
         return codes

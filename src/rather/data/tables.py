@@ -75,6 +75,11 @@ class Table:
         Row = namedtuple("Row", list(self.columns), rename=True)  # type: ignore[misc]
         return map(Row._make, zip(*(c.tolist() for c in self.columns.values()), strict=True))
 
+    def __getattr__(self, name: str) -> Any:
+        columns = self.__dict__.get("columns", {})  # empty while a copy is made
+        advice = f"table[{name!r}] is the column" if name in columns else 'to_frame("pandas") makes a data frame'
+        raise AttributeError(f"a Table has no attribute {name!r}; {advice}")
+
     def head(self, n: int = 5) -> Table:
         """Return the first rows.
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..warned import warn
 from . import frames
-from .ids import Ids, as_ids, factorize, quoted
+from .ids import Ids, as_ids, as_in, factorize, is_missing, quoted
 from .rows import SIDE, TIE, Mask, Pairs, by_user, halved, joined
 from .source import Source
 from .votes import Votes
@@ -28,6 +28,7 @@ OUTCOMES = {  # letters alone: 1 where the left one won, -1 the right one, 0 nei
     **dict.fromkeys((*_LEFT, *(f"{more}a" for more in _MORE), "leftwins", "awins"), 1),
     **dict.fromkeys((*_RIGHT, *(f"{more}b" for more in _MORE), "rightwins", "bwins"), -1),
     **dict.fromkeys(("tie", "draw", "equal", "bothgood", "bothbad", "tiebothgood", "tiebothbad", "neither"), 0),
+    **dict.fromkeys(("cantdecide", "cannotdecide", "undecided", "nopreference"), 0),
 }
 KINDS = {"bothgood": 1, "tiebothgood": 1, "bothbad": -1, "tiebothbad": -1, "neither": -1}  # of ties
 Covariates = Iterable[str] | Mapping[str, str | tuple[str, str]]
@@ -53,6 +54,7 @@ def votes(
         warn("the table has a column 'tie', which is not read; pass tie='tie', or drop it", "tie-column")
     win = as_ids(got["winner"], f"the winner (column {winner!r})")
     lose = as_ids(got["loser"], f"the loser (column {loser!r})")
+    _check_different(win, lose)
     tied = None if tie is None else frames.flags(got["tie"], f"the tie (column {tie!r})")
     around = _differences(got, asked)
     if side is not None:
@@ -74,8 +76,9 @@ def arena(
     asked = covariate_columns(covariates)
     roles = ({} if user is None else {"user": user}) | {"left": left, "right": right}
     got = frames.columns(frame, {**roles, "outcome": outcome, **_roles(asked)}, {"weight": weight})
-    first = as_ids(got["left"], f"the left item (column {left!r})")
-    second = as_ids(got["right"], f"the right item (column {right!r})")
+    first = as_ids(got["left"], f"the item on the left (column {left!r})")
+    second = as_ids(got["right"], f"the item on the right (column {right!r})")
+    _check_different(first, second)
     won = _outcomes(got["outcome"], first, second, outcome)
     decided = won[won != 0]
     if len(decided) >= TELLING and abs(int(decided.sum(dtype=np.int64))) == len(decided):
@@ -92,6 +95,15 @@ def arena(
     if not kind.any():
         raise InputError(f"no outcome (column {outcome!r}) is {GOOD!r} or {BAD!r}, which a bar is for; leave bar out")
     return _made(got, user, win, lose, weight, won == 0, around, (as_ids([bar], "the bar"), kind))
+
+
+def _check_different(one: Ids, other: Ids) -> None:
+    """Refuse an item that is compared with itself."""
+    same = np.flatnonzero(one == other)
+    if len(same):
+        raise InputError(
+            f"item {quoted(one[same[0]])} is compared with itself in row {same[0]}; drop such rows", row=int(same[0])
+        )
 
 
 def _made(
@@ -111,11 +123,6 @@ def _made(
     who = np.full(len(win), EVERYONE, object) if user is None else as_ids(got["user"], f"the user (column {user!r})")
     if not len(who):
         raise InputError("there are no votes: the table has no rows")
-    same = np.flatnonzero(win == lose)
-    if len(same):
-        raise InputError(
-            f"item {quoted(win[same[0]])} is compared with itself in row {same[0]}; drop such rows", row=int(same[0])
-        )
     w = None if weight is None else weights_in(got["weight"], weight)
     users, (u,) = factorize([who], "user")
     if bar is not None and ((win == bar[0][0]) | (lose == bar[0][0])).any():
@@ -248,6 +255,13 @@ def _word(value: Any) -> Any:
 def _outcomes(values: Any, left: Ids, right: Ids, column: str) -> Any:
     """+1 where the left one won, -1 where the right one did, 0 for a tie."""
     given = np.asarray(values, object)
+    lacking = [row for row, value in enumerate(given.tolist()) if is_missing(value) or _word(value) == ""]
+    if lacking:
+        raise InputError(
+            f"the outcome (column {column!r}) is missing in row {lacking[0]}{as_in(lacking)}; drop such rows, or write "
+            "tie where a person could not decide",
+            row=lacking[0],
+        )
     won = np.empty(len(given), np.int8)
     for row, (value, a, b) in enumerate(zip(given.tolist(), left.tolist(), right.tolist(), strict=True)):
         word = _letters(value)
@@ -265,9 +279,9 @@ def _outcomes(values: Any, left: Ids, right: Ids, column: str) -> Any:
             won[row] = said
         else:
             raise InputError(
-                f"the outcome (column {column!r}) in row {row} is {quoted(value)}; it must be left, right or tie "
-                "(model_a, 'both bad' and their like are understood, and the item that won): replace it by one of "
-                "these",
+                f"the outcome (column {column!r}) in row {row} is {quoted(value)}, neither {quoted(a)} nor {quoted(b)} "
+                "of this row; it must be left, right or tie (model_a, 'both bad' and their like are understood), or "
+                "the item that won",
                 row=row,
             )
     return won

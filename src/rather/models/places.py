@@ -35,8 +35,8 @@ def ranked(draws: Any, interval: float, top: int) -> dict[str, Any]:
     - score: its mean worth,
     - best, worst: the range of places that holds it with about that probability (see ``shortest``),
     - p_top: the probability of being among the first ``top``,
-    - group: from the first on, items that cannot be distinguished from the best of their group: each is behind it with
-      less than that probability.
+    - group: a number. The best item begins the first group. Every other item joins the group above it while it is
+      behind the first item of that group with less than that probability, and else begins a new group.
     """
     n = draws.shape[1]
     mean = draws.mean(axis=0)

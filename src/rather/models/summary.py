@@ -24,6 +24,11 @@ def unconverged(fitted: FittedModel) -> list[str]:
     return [f"not converged in {plural(len(fitted.history or ()), 'round')}"] if stopped else []
 
 
+def ranked(rank: int, users: int, items: int) -> str:
+    """Return the rank in words; no model of so many users and items has more than their smaller number."""
+    return f"rank {rank}{', the largest possible' if rank == min(users, items) else ''}"
+
+
 def _data(fitted: FittedModel) -> str:
     users, items = plural(len(fitted.users.ids), "user"), plural(len(fitted.items.ids), "item")
     if fitted.parent is not None:
@@ -39,7 +44,8 @@ def _data(fitted: FittedModel) -> str:
 def _size(fitted: FittedModel) -> list[str]:
     """Return the rank and the regularisation, and how they were chosen."""
     tried, scorer = fitted.cv_results or (), fitted.scorer
-    rank = f"rank {scorer.rank}" if isinstance(scorer, Factors) and scorer.rank else ""
+    users, items = len(fitted.users.ids), len(fitted.items.ids)
+    rank = ranked(scorer.rank, users, items) if isinstance(scorer, Factors) and scorer.rank else ""
     if rank and fitted.params.get("rank") == "auto":
         rank += " (grown until no more helped)"
     reg = "" if fitted.reg is None else f"reg {fitted.reg:.3g}"

@@ -48,9 +48,10 @@ class Sure(Swayed):
         items : list of id, optional
             Items to rank. Default: all items.
         interval : float, optional
-            Probability such as 0.9. Adds the columns best, worst, p_top and group; best to worst is the range of whole
-            places whose probability is nearest to it. The first call takes as long as a few fits; :meth:`save` stores
-            what it finds. Default: no ranges.
+            Probability such as 0.9. Adds the columns best, worst, p_top and group. The item's place is from best to
+            worst with about this probability: ranges end at whole places, and the nearest one is taken. The first
+            range of a single user takes as long as a few fits, and :meth:`save` stores what is found. Default: no
+            ranges.
         top : int, optional
             Number of first places for the column p_top. Default: 10, or 3 for fewer than twenty items.
 
@@ -58,8 +59,9 @@ class Sure(Swayed):
         -------
         Table
             Columns item, score, rank. With an interval also best and worst, the range of places; p_top, the probability
-            of being among the first ``top``; and group: items of one group cannot be distinguished from its first one
-            yet. The score is then the posterior mean in log-odds, and its order can differ from that of :meth:`score`.
+            of being among the first ``top``; and group. An item is behind the first item of its group with less than
+            that probability. The score is then the posterior mean in log-odds, and its order can differ from that of
+            :meth:`score`. Report this order, because the ranges belong to it.
 
         Raises
         ------
@@ -78,6 +80,9 @@ class Sure(Swayed):
         The ranges for one user come from the posterior of the user's taste. The ranges of the shared ranking take into
         account which users happened to answer: answers of one user are correlated, and users are independent. See the
         page "Uncertainty" of the site.
+
+        Two items of different groups may still be in the other order. To check a pair, rank it alone, as in
+        ``rank(user, items=[a, b], interval=0.9, top=1)``. Then p_top is the probability of being the better one.
 
         Examples
         --------
@@ -226,7 +231,9 @@ class Sure(Swayed):
         Returns
         -------
         Table
-            Columns probability, low, high. The mean can lie outside a narrow interval, because it is nearer to 0.5.
+            Columns probability, low, high. The mean can lie outside a narrow interval, because averaging draws it
+            to 0.5. If people may tie, all three are about answers that decide. So the probability and that of the
+            reverse sum to 1, and a tie has no part; :meth:`probability` includes it.
 
         Raises
         ------

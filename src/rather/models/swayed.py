@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+import scipy
 
 from ..data.comparisons import Comparisons
 from ..data.rows import SIDE, TIE, Pairs
@@ -24,7 +25,6 @@ from .factors import FactorEstimator
 from .fitted import FittedModel
 from .ties import estimated, own
 
-INTERVAL, NORMAL = 0.95, 1.959964  # that many standard errors either way
 SIDES = {"left": 1.0, "first": 1.0, "right": -1.0, "second": -1.0, None: 0.0}
 
 
@@ -43,16 +43,21 @@ class Swayed(FactorEstimator):
         """Return what one unit of each effect adds to a margin of scores."""
         return self.fitted.context_effects
 
-    def effects(self) -> Table:
+    def effects(self, interval: float = 0.9) -> Table:
         """Estimate position bias, covariate effects and ties, with standard errors.
 
         Effects are shared by all users and are no part of scores and rankings. The first call takes as long as a few
         fits; :meth:`save` stores what it finds.
 
+        Parameters
+        ----------
+        interval : float, default 0.9
+            Probability with which each effect is from low to high.
+
         Returns
         -------
         Table
-            Columns effect, estimate, std_error, low, high: estimates in log-odds with 95 % intervals. The effect "side"
+            Columns effect, estimate, std_error, low, high: estimates in log-odds, with intervals. The effect "side"
             is the advantage of the item that stands first: its odds of winning are multiplied by exp(estimate). A
             covariate's estimate is for one unit more. "tie" is the typical user's reluctance to decide.
 
@@ -81,20 +86,22 @@ class Swayed(FactorEstimator):
         >>> row.effect, row.low < 0.5 < row.high
         ('side', True)
         """
-        return copy(self)._effects()
+        number("interval", interval, above=0.0, below=1.0)
+        return copy(self)._effects(interval)
 
-    def _effects(self) -> Table:
+    def _effects(self, interval: float) -> Table:
+        errors = float(scipy.special.ndtri(0.5 + interval / 2))  # that many standard errors either way
         told = self.fitted.effect_estimates
         known = told.found = told.found or self._estimated()
         estimate, error = np.array(known.estimate), np.array(known.error)
-        low, high = estimate - NORMAL * error, estimate + NORMAL * error
+        low, high = estimate - errors * error, estimate + errors * error
         for at, name in enumerate(known.names):
             if name == TIE:  # which is above 0: the interval is that of its logarithm
-                far = np.exp(min(NORMAL * error[at] / max(estimate[at], 1e-12), 50.0))
+                far = np.exp(min(errors * error[at] / max(estimate[at], 1e-12), 50.0))
                 low[at], high[at] = estimate[at] / far, estimate[at] * far
         names = np.array(known.names, object)
         columns = {"effect": names, "estimate": estimate, "std_error": error, "low": low, "high": high}
-        return self._table(columns, interval=INTERVAL)
+        return self._table(columns, interval=float(interval))
 
     def _estimated(self) -> Estimates:
         if type(self)._estimates is Swayed._estimates:

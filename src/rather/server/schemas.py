@@ -70,7 +70,9 @@ class Row(BaseModel):
     best: int | None = Field(description="with `worst`: between which places the item is, as sure as `interval` says")
     worst: int | None
     top: float | None = Field(description="probability of being among the first `top_of`")
-    group: int | None = Field(description="items of a group cannot be distinguished from its first yet")
+    group: int | None = Field(
+        description="number of a group; it is not certain that an item is behind the first of its group"
+    )
     item: Item
 
 

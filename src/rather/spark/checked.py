@@ -37,7 +37,7 @@ def read(frame: DataFrame, names: Mapping[str, str]) -> DataFrame:
             columns.append(raw.alias(role))
             troubles.append(F.when(F.col(role).isNull(), F.lit(f"{what} is missing in a row; drop such rows first")))
             if isinstance(types[name], T.StringType):
-                troubles.append(F.when(F.col(role) == "", F.lit(f"{what} is empty in a row; drop such rows")))
+                troubles.append(F.when(~F.col(role).rlike(r"\S"), F.lit(f"{what} is empty in a row; drop such rows")))
             continue
         columns.append(raw.cast("float" if role in SCORES else "double").alias(role))
         advice = "; it must be a finite number" + (COLD if role in SCORES else "")

@@ -1,5 +1,5 @@
-// A ranking as a table: one body of joined rows for each group that cannot be told apart yet, a bar for each interval;
-// where nothing is known of how sure it is, an order and nothing else.
+// A ranking as a table: one body of joined rows for each group (none is certain to be behind its first), a bar for each
+// interval; where nothing is known of its certainty, an order and nothing else.
 
 import { range } from './chart.js';
 import { el, hidden, still } from './dom.js';
@@ -50,7 +50,7 @@ export function draw(table, { rows, interval, top_of: top }) {
     head(`Top ${number(top)}`, `Probability of being among the first ${number(top)}`)];
   table.replaceChildren(
     el('caption', {}, unsure ? 'How sure these places are is not known.'
-      : 'Joined rows cannot be told apart yet. ' +
+      : 'It is not certain yet that a joined row is behind the first of its group. ' +
         `A bar spans the places where an item is ${percent(interval)} sure to be.`),
     el('thead', {}, el('tr', {}, head('#', 'Place'), head('', 'Item'), ...figures)),
     ...groups);
