@@ -68,7 +68,9 @@ def test_features_need_names(act):
 def test_other_data_are_refused(data):
     """A table that was not read yet is refused, and the sentence says how to read it."""
     for act in (rather.fit, rather.default_estimator):
-        with pytest.raises(InputError, match=r"it takes Comparisons \(see Comparisons\.from_frame\)"):
+        with pytest.raises(
+            InputError, match=r"it takes Comparisons \(see Comparisons\.from_frame, from_ratings, from_clicks\)"
+        ):
             act(data)
 
 

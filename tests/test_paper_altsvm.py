@@ -72,7 +72,7 @@ def test_reg_is_chosen_on_held_out_answers(world):
 
 def test_an_old_file_keeps_its_bias():
     """A file of AltSVM(solver="sdca") has a bias, which its refits and a second file keep."""
-    old = rather.load(Path(__file__).parent / "saved/0.1.0-paper/AltSVM-sdca.model")
+    old = rather.load(Path(__file__).parent / "corpus/0.1.0-paper/AltSVM-sdca.model")
     assert old.item_bias_.any() and old._twin().get_params()["bias"] == old.bias_reg_
 
 

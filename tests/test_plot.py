@@ -181,7 +181,7 @@ def test_a_user_whose_id_is_a_number_is_called_a_user(halves):
 
 
 def test_what_has_no_two_directions_is_not_mapped(halves):
-    with pytest.raises(InputError, match=r"Global has no posterior for one user; use .* named users"):
+    with pytest.raises(InputError, match=r"Global has no posterior for one user; fit AltSVM to votes with named users"):
         plot.taste_map(Global().fit(halves[0]))
     with pytest.raises(InputError, match="fewer than two directions"):
         plot.taste_map(AltSVM(rank=1, reg=3.0).fit(halves[0]))

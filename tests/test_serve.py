@@ -134,7 +134,7 @@ def test_items_and_what_is_said_of_them(tmp_path):
         ({"item": ["a", "b", "a"]}, "item 'a' in row 2 is listed twice"),
         ({"item": [1, "1"]}, "item"),
         ({"item": ["a", "x" * 501]}, "ids must have 1 to 500 characters"),
-        ({"item": ["a", "  "]}, "ids must have 1 to 500 characters"),
+        ({"item": ["a", "  "]}, "in row 1 is empty"),
         ({"item": ["a", "b\0c"]}, "no database keeps"),
         ({"item": ["a", "b\ud800"]}, "no database keeps"),
         ({"item": ["a", None]}, "missing"),

@@ -213,7 +213,7 @@ def test_files_keep_it(fitted, tmp_path):
     assert again.rank(3, interval=0.9)["best"].tolist() == model.rank(3, interval=0.9)["best"].tolist()
     fresh = AltSVM().fit(club(30, 10, 8)[0])
     fresh.save(tmp_path / "c.rather", comparisons=False)
-    with pytest.raises(InputError, match="saved before"):
+    with pytest.raises(InputError, match="saved without the scales"):
         rather.load(tmp_path / "c.rather").fold_in([(0, 1)]).rank(interval=0.9)
 
 

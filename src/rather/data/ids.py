@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..errors import InputError
 
 CONVERT = ": convert the column first (pandas: .astype('int64'), polars: .cast(pl.Int64))"
+BLANK = " \t\r\n\u00a0"  # what looks empty in a table
 INTEGER = re.compile("0|-?[1-9][0-9]{0,99}")  # as an integer is printed: 007 is text
 
 Ids = npt.NDArray[Any]
@@ -78,8 +79,8 @@ def _checked_objects(array: Ids, what: str) -> Ids:
     values = array.tolist()
     kinds = set(map(type, values))
     if all(issubclass(k, str) for k in kinds):
-        if "" in values or any(map(str.isspace, values)):
-            rows = [row for row, value in enumerate(values) if not str.strip(value)]
+        rows = [row for row, value in enumerate(values) if not str.strip(value, BLANK)]
+        if rows:
             raise InputError(f"{what} in row {rows[0]} is empty{as_in(rows)}; drop such rows", row=rows[0])
         # an enumeration's text, not its name
         return array if kinds <= {str} else np.array([str.__str__(v) for v in values], dtype=object)
