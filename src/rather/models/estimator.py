@@ -398,7 +398,7 @@ class Estimator:
         An error puts the old model back. Ctrl-C keeps the last model that was yielded; without one it is raised.
         """
         before = last = self._fitted  # the old model, and the newest one
-        callback, rounds = getattr(self, "callback", None), getattr(self, "max_iter", 0)
+        callback, rounds = getattr(self, "callback", None), self._planned_rounds()
         shown = bool(rounds and getattr(self, "verbose", False))  # without rounds of its own, its parts show theirs
         quiet = np.errstate(over="ignore", divide="ignore", invalid="ignore")  # results are checked for overflow
         try:
@@ -429,6 +429,10 @@ class Estimator:
         done = len(last.history or ())
         warnings.warn(f"{what} interrupted after {done} rounds; the model is the best so far", stacklevel=3)
         return self
+
+    def _planned_rounds(self) -> int:
+        """Return the largest number of rounds; 0 for a fit without rounds."""
+        return getattr(self, "max_iter", 0)
 
     def _title(self, what: str) -> str:
         """Return the title of the progress bar."""

@@ -56,7 +56,7 @@ def version_of(path: Path) -> str:
 def opened(path: Path, listed: Listed) -> Knowledge:
     """A model that can be served; an InputError says why it cannot."""
     model = load(path)
-    if not hasattr(model, "_belief"):
+    if not hasattr(model, "_crowd"):
         raise InputError(f"{type(model).__name__} does not know how sure it is of a person; fit AltSVM")
     model._crowd()
     made = Knowledge(listed, model, version_of(path))
