@@ -73,7 +73,7 @@ def test_one_margin_agrees_with_numerical_integration():
 
 
 def test_rank_0_of_one_user_is_bradley_terry_with_a_normal_prior():
-    """With item means next to 0, one user's posterior mean and variance are next to those of Laplace's approximation."""
+    """With item means next to 0, one user's posterior is next to Laplace's approximation."""
     rng, truth = np.random.default_rng(0), np.array([0.0, 1.0, -1.5, 0.5])
     left = rng.integers(0, 4, 300)
     right = (left + rng.integers(1, 4, 300)) % 4

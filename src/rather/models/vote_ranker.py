@@ -34,7 +34,6 @@ from .parameters import (
     ON_INTERRUPT,
     SEED,
     VERBOSE,
-    WHOLE,
     Callback,
     Parameter,
     Params,
@@ -45,7 +44,8 @@ from .swayed import surroundings
 from .tastes import TasteBelief, TasteScorer, own_of, user_rows
 from .voter import Voter
 
-WORK, FEWEST, MOST = 8_000_000, 100, 3000  # rows of votes times sweeps; sweeps
+WORK, FEWEST, MOST = 6_000_000, 100, 3000  # rows of votes times sweeps; sweeps
+DRAWN, FEWEST_DRAWS, MOST_DRAWS = 400_000, 16, 64  # rows of votes times draws; draws
 BURN = 4  # a quarter of the sweeps goes before the first draw is kept
 MEANS = 256  # draws of mean utilities
 BYTES_A_ROW = 120  # of votes, in a fit
@@ -64,9 +64,9 @@ SWEEPS = Parameter(
     "run",
 )
 DRAWS = Parameter(
-    WHOLE,
+    Domain(int, at_least=1, none=True),
     "Number of draws of the items to keep. Answers are averages over the draws. More draws give more exact answers and "
-    "take more time and memory.",
+    "take more time and memory. None: from 16 for many votes to 64 for few.",
     "method",
 )
 
@@ -77,7 +77,7 @@ class VoteRankerParams(Params):
 
     rank: int = TASTE_RANK(8)
     max_iter: int | None = SWEEPS(None)
-    n_draws: int = DRAWS(16)
+    n_draws: int | None = DRAWS(None)
     n_threads: int | None = N_THREADS(None)
     seed: int = SEED(0)
     verbose: bool = VERBOSE(False)
@@ -101,9 +101,9 @@ class VoteRanker(Posteriors):
     max_iter : int or None, default None
         Number of sweeps of the sampler. A quarter of them precede the first draw. None: from 100 for millions of votes
         to 3000 for hundreds.
-    n_draws : int, default 16
+    n_draws : int or None, default None
         Number of draws of the items to keep. Answers are averages over the draws. More draws give more exact answers
-        and take more time and memory.
+        and take more time and memory. None: from 16 for many votes to 64 for few.
     n_threads : int or None, default None
         Number of threads. None: as many as the process may keep busy, by its cores, CPU affinity, control groups and
         ``OMP_NUM_THREADS``. The fit returns the same bits with any number.
@@ -117,6 +117,26 @@ class VoteRanker(Posteriors):
     on_interrupt : {"keep", "raise"}, default "keep"
         Effect of Ctrl-C after the first round. "keep": end the fit, and keep the rounds made so far. "raise": keep
         them, and raise KeyboardInterrupt.
+
+    Attributes
+    ----------
+    users_, items_ : array of id
+        Ids of the users and items.
+    rank_ : int
+        Number of taste dimensions used.
+    context_effects_ : dict of float
+        Posterior mean of position bias and covariate effects, in log-odds. They are no part of scores and rankings.
+    history_ : list of dict
+        One record for each draw: round, rounds (the number planned), sweeps, seconds, objective (the negative
+        log-likelihood of the votes), gap (the share of sweeps that are left).
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit.
+
+    See Also
+    --------
+    AltSVM : Learn a personal ranking from comparisons of any kind.
+    Global : Learn one ranking for all users.
+    next_question : Return the most informative pair to ask a user.
 
     Notes
     -----
@@ -164,15 +184,22 @@ class VoteRanker(Posteriors):
             raise InputError("VoteRanker learns each user's ranking, and these comparisons name nobody; fit Global")
         votes = _votes_of(data.source, data.n_items)
         rank, n_threads = min(self._rank, data.n_items - 1), threads(self.n_threads)
+        sweeps = self.params.max_iter or int(np.clip(WORK // max(len(votes.user), 1), FEWEST, MOST))
+        n_draws = min(self._draws_of(len(votes.user)), sweeps - sweeps // BURN)
         memory.require(
-            4.0 * data.n_users * (self.n_draws + 4) * rank + BYTES_A_ROW * len(votes.user),
+            4.0 * data.n_users * (n_draws + 4) * rank + BYTES_A_ROW * len(votes.user),
             f"draws of the tastes of {data.n_users:,} users",
             "take a smaller rank or n_draws, or fit AltSVM",
         )
         base = replace(
             self._model_of(data, TasteScorer.__new__(TasteScorer)), slope=Slope(Calibration(1.0)), interrupted=False
         )
-        yield from _drawn(self, votes, rank, base, n_threads, began)
+        sampler, found = Sampler(votes, rank, self.seed), _Means(votes, n_draws, rank)
+        yield from _drawn(sampler, found, sweeps, n_draws, base, n_threads, began)
+
+    def _draws_of(self, n_rows: int) -> int:
+        """Return how many draws to keep."""
+        return self.params.n_draws or int(np.clip(DRAWN // max(n_rows, 1), FEWEST_DRAWS, MOST_DRAWS))
 
     def _facts(self) -> list[str]:
         history = self.fitted.history
@@ -180,7 +207,7 @@ class VoteRanker(Posteriors):
         return [f"rank {self.rank_}, {len(self._draws)} draws{sweeps}"]
 
     def _planned_rounds(self) -> int:
-        return self.n_draws
+        return self.params.n_draws or MOST_DRAWS
 
     # -- what was learned ---------------------------------------------------------------------------------------
 
@@ -522,14 +549,13 @@ class _Means:
         return TasteScorer(draws, self.U, own, seen, all_means, self.votes)
 
 
-def _drawn(model: VoteRanker, votes: TasteVotes, rank: int, base: FittedModel, n_threads: int, began: float) -> Fit:
+def _drawn(
+    sampler: Sampler, found: _Means, sweeps: int, n_draws: int, base: FittedModel, n_threads: int, began: float
+) -> Fit:
     """Yield a model after each draw that is kept."""
-    sweeps = model.max_iter or int(np.clip(WORK // max(len(votes.user), 1), FEWEST, MOST))
     burn = sweeps // BURN
-    n_draws = min(model.n_draws, sweeps - burn)
     ends = burn + (sweeps - burn) * np.arange(1, n_draws + 1) // n_draws
     every = max((sweeps - burn) // MEANS, 1)
-    sampler, found = Sampler(votes, rank, model.seed), _Means(votes, n_draws, rank)
     kept: list[ItemDraws] = []
     mean_draws: list[FloatArray] = []
     records: list[dict[str, float]] = []
@@ -544,8 +570,8 @@ def _drawn(model: VoteRanker, votes: TasteVotes, rank: int, base: FittedModel, n
         found.add(kept[-1], n_threads)
         draws = ItemDraws(*(np.concatenate([getattr(k, part) for k in kept]) for part in ("rows", "effect", "own")))
         record = {
-            "round": len(kept), "sweeps": sampler.sweeps, "objective": -likelihood, "gap": 1 - sampler.sweeps / sweeps,
-            "seconds": time.perf_counter() - began,
+            "round": len(kept), "rounds": n_draws, "sweeps": sampler.sweeps, "objective": -likelihood,
+            "gap": 1 - sampler.sweeps / sweeps, "seconds": time.perf_counter() - began,
         }  # fmt: skip
         records.append(record)
         scorer = found.scorer(draws, base.seen, np.stack(mean_draws or [kept[-1].rows[0, :, 0]]))
