@@ -11,7 +11,7 @@ import rather
 SAVED = Path(__file__).parent / "saved"
 FILES = sorted(SAVED.glob("*/*.model"))
 PAPER = SAVED / "0.1.0-paper"  # of AltSVM, when it had the paper's algorithm as an option
-LATER = {"PaperAltSVM", "ItemMean", "Popularity", "RP3beta", "EASE", "ClickRanker"}
+LATER = {"PaperAltSVM", "ItemMean", "Popularity", "RP3beta", "EASE", "ClickRanker", "VoteRanker"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")

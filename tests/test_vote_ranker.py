@@ -44,7 +44,7 @@ def test_probabilities_come_true_and_agree_with_everything_else(world, model):
     assert len(table) == 20 and (table["low"] <= table["high"]).all() and len(model.difference("user 7")) == 20
     everyone = model.rank(interval=0.9)
     assert (everyone["best"] <= everyone["rank"]).all() and (everyone["rank"] <= everyone["worst"]).all()
-    assert repr(model).startswith("VoteRanker fitted to 3,000 votes of 120 users on 20 items: rank 8, 16 draws in 400")
+    assert repr(model).startswith("VoteRanker fitted to 3,000 votes of 120 users on 20 items: rank 8, 64 draws in 400")
 
 
 def test_intervals_cover_the_truth():

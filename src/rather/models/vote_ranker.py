@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from .. import memory
 from ..data import frames
 from ..data.comparisons import Comparisons
 from ..data.ids import Codes, as_ids
-from ..data.ratings import Rated
 from ..data.rows import Pairs, halved, is_tied
 from ..data.source import Source
 from ..data.tables import Table
@@ -21,12 +21,13 @@ from ..data.votes import Votes
 from ..errors import Domain, InputError
 from ..logistic import sigmoid
 from ..native import FloatArray, threads
+from ..solving.rounds import Record, Stop
 from ..solving.tastes import ItemDraws, Sampler, TasteVotes, margins, means
 from ..solving.variational import averaged
 from .answers import NOBODY, about_items, check_answers, column_of, is_rated, is_table, listed, of_people, votes_of_one
 from .belief import between
 from .calibration import Calibration, Slope
-from .fitted import Fit, FittedModel, Published
+from .fitted import Fit, FittedModel, in_rounds
 from .parameters import (
     CALLBACK,
     LENGTH,
@@ -40,6 +41,7 @@ from .parameters import (
     accepts,
 )
 from .posteriors import Posteriors
+from .scorers import Scorer
 from .swayed import surroundings
 from .tastes import TasteBelief, TasteScorer, own_of, user_rows
 from .voter import Voter
@@ -129,8 +131,8 @@ class VoteRanker(Posteriors):
     history_ : list of dict
         One record for each draw: round, rounds (the number planned), sweeps, seconds, objective (the negative
         log-likelihood of the votes), gap (the share of sweeps that are left).
-    interrupted_ : bool
-        Whether Ctrl-C ended the fit.
+    converged_, interrupted_ : bool
+        Whether all sweeps were made, and whether Ctrl-C ended the fit.
 
     See Also
     --------
@@ -191,11 +193,10 @@ class VoteRanker(Posteriors):
             f"draws of the tastes of {data.n_users:,} users",
             "take a smaller rank or n_draws, or fit AltSVM",
         )
-        base = replace(
-            self._model_of(data, TasteScorer.__new__(TasteScorer)), slope=Slope(Calibration(1.0)), interrupted=False
-        )
-        sampler, found = Sampler(votes, rank, self.seed), _Means(votes, n_draws, rank)
-        yield from _drawn(sampler, found, sweeps, n_draws, base, n_threads, began)
+        base = self._model_of(data, Scorer(), slope=Slope(Calibration(1.0)))
+        rounds = _Rounds(votes, rank, self.seed, sweeps, n_draws, n_threads)
+        assemble = partial(rounds.model, base, data.source.effects)
+        yield from in_rounds(rounds, Stop(0.0, n_draws), assemble, began=began)
 
     def _draws_of(self, n_rows: int) -> int:
         """Return how many draws to keep."""
@@ -549,35 +550,34 @@ class _Means:
         return TasteScorer(draws, self.U, own, seen, all_means, self.votes)
 
 
-def _drawn(
-    sampler: Sampler, found: _Means, sweeps: int, n_draws: int, base: FittedModel, n_threads: int, began: float
-) -> Fit:
-    """Yield a model after each draw that is kept."""
-    burn = sweeps // BURN
-    ends = burn + (sweeps - burn) * np.arange(1, n_draws + 1) // n_draws
-    every = max((sweeps - burn) // MEANS, 1)
-    kept: list[ItemDraws] = []
-    mean_draws: list[FloatArray] = []
-    records: list[dict[str, float]] = []
-    names = base.training.source.effects if base.training is not None else ()
-    for end in ends:
-        likelihood = 0.0
+class _Rounds:
+    """Rounds of a fit: in each, some sweeps and then a draw that is kept."""
+
+    def __init__(self, votes: TasteVotes, rank: int, seed: int, sweeps: int, n_draws: int, n_threads: int) -> None:
+        self.sweeps, self.burn, self.n_draws, self.n_threads = sweeps, sweeps // BURN, n_draws, n_threads
+        self.sampler, self.found = Sampler(votes, rank, seed), _Means(votes, n_draws, rank)
+        self.every = max((sweeps - self.burn) // MEANS, 1)
+        self.draws: list[ItemDraws] = []
+        self.means: list[FloatArray] = []
+
+    def round(self) -> Record:
+        likelihood, sampler, kept = 0.0, self.sampler, len(self.draws) + 1
+        end = self.burn + (self.sweeps - self.burn) * kept // self.n_draws
         while sampler.sweeps < end:
-            likelihood = sampler.sweep(n_threads)
-            if sampler.sweeps > burn and (sampler.sweeps - burn) % every == 0:
-                mean_draws.append(sampler.rows[:, 0].astype(np.float32))
-        kept.append(sampler.items())
-        found.add(kept[-1], n_threads)
-        draws = ItemDraws(*(np.concatenate([getattr(k, part) for k in kept]) for part in ("rows", "effect", "own")))
-        record = {
-            "round": len(kept), "rounds": n_draws, "sweeps": sampler.sweeps, "objective": -likelihood,
-            "gap": 1 - sampler.sweeps / sweeps, "seconds": time.perf_counter() - began,
-        }  # fmt: skip
-        records.append(record)
-        scorer = found.scorer(draws, base.seen, np.stack(mean_draws or [kept[-1].rows[0, :, 0]]))
-        fitted = replace(base, scorer=scorer, context_effects=_effects(names, draws), history=list(records))
-        if (yield Published(fitted, record)):
-            return
+            likelihood = sampler.sweep(self.n_threads)
+            if sampler.sweeps > self.burn and (sampler.sweeps - self.burn) % self.every == 0:
+                self.means.append(sampler.rows[:, 0].astype(np.float32))
+        self.draws.append(sampler.items())
+        self.found.add(self.draws[-1], self.n_threads)
+        gap = 1 - sampler.sweeps / self.sweeps
+        return {"rounds": self.n_draws, "sweeps": sampler.sweeps, "objective": -likelihood, "gap": gap}
+
+    def model(self, base: FittedModel, effects: tuple[str, ...]) -> FittedModel:
+        """Return the model by the draws so far."""
+        parts = ([getattr(draw, part) for draw in self.draws] for part in ("rows", "effect", "own"))
+        draws = ItemDraws(*map(np.concatenate, parts))
+        scorer = self.found.scorer(draws, base.seen, np.stack(self.means))
+        return replace(base, scorer=scorer, context_effects=_effects(effects, draws))
 
 
 def _effects(names: tuple[str, ...], draws: ItemDraws) -> dict[str, float]:
@@ -588,7 +588,7 @@ def _votes_of(source: Source, n_items: int, items: Codes | None = None, effects:
     """Return the votes of a source, or refuse it; ``items`` are the model's codes of its items."""
     if source.clicks is not None:
         raise InputError("VoteRanker learns from votes, menus and rankings, not from clicks; fit ClickRanker or AltSVM")
-    if source.ratings is not None and (type(source) is not Rated or _ties_ratings(source)):
+    if source.ratings is not None and not source.is_strict():
         raise InputError(
             "VoteRanker learns from votes, menus and rankings, and users rate several items alike here; fit AltSVM"
         )
@@ -600,15 +600,6 @@ def _votes_of(source: Source, n_items: int, items: Codes | None = None, effects:
     if items is not None:
         pairs = replace(pairs, winner=items[pairs.winner], loser=items[pairs.loser])
     return TasteVotes.of(source.n_users, n_items, pairs, weight, around)
-
-
-def _ties_ratings(source: Source) -> bool:
-    """Return whether some user gives two items equal ratings: in a ranking nobody does."""
-    rated = source.ratings
-    assert rated is not None
-    order = np.lexsort((rated.rating, rated.user))
-    user, rating = rated.user[order], rated.rating[order]
-    return bool(((user[1:] == user[:-1]) & (rating[1:] == rating[:-1])).any())
 
 
 def _weights_of_orders(source: Source, pairs: Pairs) -> Any:
