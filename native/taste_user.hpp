@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
 
 #include "polya_gamma.hpp"
@@ -66,7 +67,10 @@ class TasteUser {
   void draw(double* z, double* e, double* omega, Variates& draws) {
     margins(z, e);
     weight_.resize(n_votes_);
-    for (std::int64_t t = 0; t < n_votes_; ++t) omega[t] = weight_[t] = draw_polya_gamma(count(t), margin_[t], draws);
+    for (std::int64_t t = 0; t < n_votes_; ++t) {
+      if (!std::isfinite(margin_[t])) throw std::overflow_error("the margins of the sampler are not finite");
+      omega[t] = weight_[t] = std::max(draw_polya_gamma(count(t), margin_[t], draws), kLeast);
+    }
     if (by_ == By::votes) {
       draw_by_votes(z, e, draws);
     } else if (by_ == By::numbers) {
@@ -114,6 +118,7 @@ class TasteUser {
  private:
   enum class By { votes, numbers, parts };
   static constexpr int kRounds = 30, kPasses = 3;
+  static constexpr double kLeast = 1e-100;  // of a Polya-Gamma variable, so that minute weights have a root
   static constexpr double kTolerance = 1e-3, kKept = 0.5;
 
   std::int64_t local(std::uint32_t at) const { return static_cast<std::int64_t>(at); }

@@ -20,7 +20,7 @@ from ..native import FloatArray, core, threads
 
 SCALES = np.array([2.0, 0.5, 2.0])  # of the roots of t, of a_c and of s
 BEGIN = 0.3  # the standard deviation of l before the first sweep
-LARGEST = 1e6  # of a number of a draw
+LARGEST = 1e15  # of a number of a draw: effects of minute contexts are large
 
 
 @dataclass(frozen=True)
