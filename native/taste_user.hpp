@@ -41,7 +41,10 @@ class TasteUser {
  public:
   static constexpr std::int64_t kDense = 320;
 
-  TasteUser(const TasteVotes& votes, std::int64_t i) : v_(votes), s_(votes.s), r_(votes.rank) {
+  explicit TasteUser(const TasteVotes& votes) : v_(votes), s_(votes.s), r_(votes.rank) {}
+
+  // Takes up the i-th person, in the memory of the one before.
+  void take_up(std::int64_t i) {
     begin_ = s_.pair_start[i], n_votes_ = s_.pair_start[i + 1] - begin_;
     item_ = s_.item.data() + s_.start[i], n_items_ = s_.start[i + 1] - s_.start[i];
     size_ = r_ + n_items_;
@@ -466,9 +469,9 @@ class TasteUser {
   const TasteVotes& v_;
   const Store& s_;
   const std::int64_t r_;
-  std::int64_t begin_, n_votes_, n_items_, size_;
-  const std::int32_t* item_;
-  By by_;
+  std::int64_t begin_ = 0, n_votes_ = 0, n_items_ = 0, size_ = 0;
+  const std::int32_t* item_ = nullptr;
+  By by_ = By::votes;
   TasteItems items_{};
   std::vector<double> X_, offset_, margin_, weight_, slope_, variance_, dual_, mean_, z_, e_;
   std::vector<double> K_, R_, root_weight_, rest_, step_, columns_, prior_, w_, kept_, before_, spread_;

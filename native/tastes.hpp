@@ -64,8 +64,9 @@ class TasteSampler {
 
   void draw_users() {
     for_ranges(n_threads_, s_.n_users, kUsers, [&](int, std::int64_t first, std::int64_t last) {
+      TasteUser user(v_);
       for (std::int64_t i = first; i < last; ++i) {
-        TasteUser user(v_, i);
+        user.take_up(i);
         user.given(items());
         Variates draws(seed_, 1 + static_cast<std::uint64_t>(i));
         user.draw(state_.z + i * r_, state_.e + s_.start[i], omega_.data() + s_.pair_start[i], draws);
@@ -287,8 +288,9 @@ struct TasteBegin {
 inline void taste_means(const TasteVotes& votes, const TasteItems& items, float* z, std::int64_t ld, float* e,
                         int n_threads) {
   for_ranges(n_threads, votes.s.n_users, 16, [&](int, std::int64_t first, std::int64_t last) {
+    TasteUser user(votes);
     for (std::int64_t i = first; i < last; ++i) {
-      TasteUser user(votes, i);
+      user.take_up(i);
       TasteBegin(user.n_votes()).solve(user, items);
       std::copy(user.z().begin(), user.z().end(), z + i * ld);
       std::copy(user.e().begin(), user.e().end(), e + votes.s.start[i]);
@@ -304,11 +306,12 @@ inline void taste_margins(const TasteVotes& votes, const TasteItems* draw, std::
   const Store& s = votes.s;
   for_ranges(n_threads, n_asked, 4, [&](int, std::int64_t first, std::int64_t last) {
     std::vector<std::int32_t> place(s.n_items, -1);
+    TasteUser user(votes);
     for (std::int64_t p = first; p < last; ++p) {
       const std::int64_t i = users[p];
       for (std::int64_t e = s.start[i]; e < s.start[i + 1]; ++e)
         place[s.item[e]] = static_cast<std::int32_t>(e - s.start[i]);
-      TasteUser user(votes, i);
+      user.take_up(i);
       TasteBegin begin(user.n_votes());
       std::fill(mean + start[p], mean + start[p + 1], 0.0),
           std::fill(variance + start[p], variance + start[p + 1], 0.0);
@@ -331,7 +334,8 @@ inline void taste_margins(const TasteVotes& votes, const TasteItems* draw, std::
 // The weight of each row in the mean of one user's w, and each vote's curvature, given each of n draws.
 inline void taste_answers(const TasteVotes& votes, const TasteItems* draw, std::int64_t n, std::int64_t i,
                           double* slope, double* curvature) {
-  TasteUser user(votes, i);
+  TasteUser user(votes);
+  user.take_up(i);
   TasteBegin begin(user.n_votes());
   for (std::int64_t k = 0; k < n; ++k) {
     begin.solve(user, draw[k]);
