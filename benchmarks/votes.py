@@ -3,12 +3,13 @@
     python benchmarks/votes.py [--seeds 5] [--jobs 2] [--only SET ...]     # about an hour on two cores
 
 Of every person in a set some answers are training data and the others are asked; of ratings, pairs of the others. The
-rows are means over seeds of: the default; an oracle, the best of two fine paths of reg (from the default, at its rank
-and biases, and at rank 64), the best in accuracy and the best in log loss, looked up on the test answers; one ranking
-for everybody (squared hinge, and logistic: Bradley-Terry); each person alone (Bradley-Terry of their own answers).
+rows are means over seeds of: the default; its posterior, whose probabilities come with intervals; VoteRanker; an
+oracle, the best of two fine paths of reg (from the default, at its rank and biases, and at rank 64), the best in
+accuracy and the best in log loss, looked up on the test answers; one ranking for everybody (squared hinge, and
+logistic: Bradley-Terry); each person alone (Bradley-Terry of their own answers).
 "Re-asked" are pairs of items that the person has compared in training, "never" the others. Probabilities are the
 models' own, but for the oracle, which has the best slope for the test answers. ECE: expected calibration error, in
-bins a tenth wide.
+bins a tenth wide. Slope: of the outcomes on the log-odds, 1 if probabilities are right on the whole.
 """
 
 from __future__ import annotations
@@ -149,11 +150,13 @@ def judge(task: Task, margin: Any, probability: Any) -> dict[str, float]:
     again = task.asked_again()
     p = np.clip(probability, 1e-7, 1 - 1e-7)
     parts = {"re-asked": right[again], "never": right[~again]}
+    log_odds = np.log(p / (1 - p))
     return {
         "accuracy": float(right.mean()),
         **{name: float(part.mean()) if len(part) >= 100 else np.nan for name, part in parts.items()},
         "log loss": float(-np.log(p).mean()),
         "ECE": calibration_error(p),
+        "slope": float(fit_slope(log_odds, np.ones(len(p)))),
     }
 
 
@@ -170,6 +173,14 @@ def measured(task: Task, model: Any) -> dict[str, float]:
     margin = scores(task.user, task.winner, 1).astype(float) - scores(task.user, task.loser, 1)
     users, items = model.users_, model.items_
     return judge(task, margin, model.probability(users[task.user], items[task.winner], items[task.loser]).astype(float))
+
+
+def by_posterior(task: Task, model: Any) -> dict[str, float]:
+    """A fitted model of ours by the probabilities that come with intervals."""
+    users, items = model.users_, model.items_
+    table = model.probability_interval(users[task.user], items[task.winner], items[task.loser])
+    probability = np.asarray(table["probability"], float)
+    return judge(task, probability - 0.5, probability)
 
 
 def at_best_slope(task: Task, model: Any) -> dict[str, float]:
@@ -209,6 +220,12 @@ def cell(name: str, seed: int) -> list[dict[str, Any]]:
     model = rather.AltSVM(n_threads=1).fit(task.train)
     seconds = time.perf_counter() - began
     add("default", measured(task, model), seconds)
+    if task.train.ratings is None:
+        began = time.perf_counter()
+        add("posterior", by_posterior(task, model), seconds + time.perf_counter() - began)
+        began = time.perf_counter()
+        ranker = rather.VoteRanker(n_threads=1).fit(task.train)
+        add("VoteRanker", measured(task, ranker), time.perf_counter() - began)
     factors = PATH if len(task.train) <= LARGE else COARSE
     scale = model.reg_ / _factor(model, task.train)
     own = {"rank": model.rank_, "bias": model.bias_reg_, "warm_start": True}
@@ -235,7 +252,7 @@ def _factor(model: rather.AltSVM, train: rather.Comparisons) -> float:
 
 def summary(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Means over seeds, with the distance from the oracle."""
-    figures = ("accuracy", "re-asked", "never", "log loss", "ECE", "seconds")
+    figures = ("accuracy", "re-asked", "never", "log loss", "ECE", "slope", "seconds")
     for name in dict.fromkeys(row["set"] for row in rows):
         own = [row for row in rows if row["set"] == name]
         for method in dict.fromkeys(row["method"] for row in own):

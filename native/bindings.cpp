@@ -37,5 +37,6 @@ NB_MODULE(RATHER_MODULE, m) {
   bind_lists(m);
   bind_mixed(m);
   bind_serve(m);
+  bind_tastes(m);
   bind_together(m);
 }

@@ -12,6 +12,7 @@ void bind_passes(nanobind::module_& m);      // products with the entries, their
 void bind_lists(nanobind::module_& m);       // losses of whole lists, and least squares
 void bind_mixed(nanobind::module_& m);       // how people answer, given the items
 void bind_serve(nanobind::module_& m);       // scores and orders of a fitted model
+void bind_tastes(nanobind::module_& m);      // a sampler of everyone's tastes
 void bind_together(nanobind::module_& m);    // what was clicked together with what
 
 }  // namespace rather

@@ -19,8 +19,9 @@ DATABASES = sorted(CORPUS.glob("*/votes.sql"))
 UNCHECKED = "0.1.0"  # the version whose files have no checksum
 PAPER = "0.1.0-paper"  # files of AltSVM, when it had the paper's algorithm as an option
 LATER = {  # estimators that came after a version
-    UNCHECKED: {"PaperAltSVM", "ItemMean", "Popularity", "RP3beta", "EASE", "ClickRanker"},
-    "0.1.0-9546a57": {"PaperAltSVM"},
+    UNCHECKED: {"PaperAltSVM", "ItemMean", "Popularity", "RP3beta", "EASE", "ClickRanker", "VoteRanker"},
+    "0.1.0-9546a57": {"PaperAltSVM", "VoteRanker"},
+    "0.1.0-565fd4e": {"VoteRanker"},
 }
 
 

@@ -26,6 +26,8 @@ from .models.person import Person
 from .models.scorers import Factors, Scorer
 from .models.tensors import NoChecksumWarning
 from .models.unknown import UnknownUserWarning
+from .models.vote_ranker import VoteRanker
+from .models.voter import Voter
 from .rivals.bpr import BPR
 from .rivals.cofirank import CofiRank
 from .rivals.differences import Differences
@@ -78,6 +80,8 @@ __all__ = [
     "Table",
     "TopCertainty",
     "UnknownUserWarning",
+    "VoteRanker",
+    "Voter",
     "World",
     "answers_needed",
     "datasets",

@@ -15,9 +15,10 @@ import numpy as np
 from .data.ids import Codes
 from .data.tables import Table
 from .errors import InputError, number, one_of
-from .models.belief import Belief
+from .models.belief import Posterior
 from .models.information import AIMS, pick, settling, sheet
 from .models.person import Person
+from .models.voter import Voter
 from .rivals.global_ranking import Global
 
 CANDIDATES = 400  # items, those that most people met
@@ -168,10 +169,10 @@ def next_question(
     number("seed", seed, at_least=0, integer=True)
     now, belief, asked = known_of(model, person)
     items = _candidates(now, candidates, unknown)
-    if not np.square(belief.Z).sum() > LEAST:
+    if not belief.taste > LEAST:
         raise InputError("no answer would tell of a taste: all people that the model knows are alike, or there is one")
     rng = np.random.default_rng([int(seed), len(asked)])
-    known = now._crowd().count[items] if prefer_familiar else None
+    known = now._met_counts()[items] if prefer_familiar else None
     made = pick(belief, items, asked, rng, aim, explore, int(n_best), known)
     if made is None:
         raise InputError("there is no pair left to ask: all candidates are answered, or fewer than two are known")
@@ -305,20 +306,20 @@ def pairs_left(model: Any, person: Any = None, candidates: Any = None, unknown: 
 # -- what is known ----------------------------------------------------------------------------------------------------
 
 
-def known_of(model: Any, person: Any) -> tuple[Any, Belief, list[tuple[int, int]]]:
+def known_of(model: Any, person: Any) -> tuple[Any, Posterior, list[tuple[int, int]]]:
     """Return the model of one moment, a person's posterior, and the pairs of codes that the person has answered."""
-    if isinstance(model, Person):
-        raise InputError("the model is a Person; pass the fitted model first, and the person second")
+    if isinstance(model, (Person, Voter)):
+        raise InputError(f"the model is a {type(model).__name__}; pass the fitted model first, and the person second")
     if isinstance(model, Global):
         raise InputError("Global has no posterior for one user", remedy="model of users")
-    if not isinstance(person, Person) and not hasattr(model, "_belief"):
+    if not isinstance(person, (Person, Voter)) and not hasattr(model, "_belief"):
         raise InputError(f"{type(model).__name__} has no posterior for one user; fit AltSVM")
-    if isinstance(person, Person) and not np.array_equal(person.model.items_, model.items_):
+    if isinstance(person, (Person, Voter)) and not np.array_equal(person.model.items_, model.items_):
         raise InputError("the person is of another model; use fold_in of this one")
-    now = person.model if isinstance(person, Person) else copy(model)
+    now = person.model if isinstance(person, (Person, Voter)) else copy(model)
     if not now.rank_:
         raise InputError(f"the {type(now).__name__} found no personal differences; fit it with weaker regularisation")
-    if isinstance(person, Person):
+    if isinstance(person, (Person, Voter)):
         belief = person.posterior
     else:
         belief = now._believed() if person is None else now._belief(now._one_code(person))
@@ -341,7 +342,7 @@ def _candidates(model: Any, candidates: Any, unknown: Any) -> Codes:
 def _known_candidates(model: Any, candidates: Any, unknown: Any) -> Codes:
     """Return the candidates, by default those that most people met, without those the person does not know."""
     if candidates is None:
-        count = model._crowd().count
+        count = model._met_counts()
         items = np.argsort(-count, kind="stable").astype(np.int32)
     else:
         items = model._candidates(candidates)

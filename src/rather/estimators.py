@@ -13,6 +13,7 @@ from .models.click_ranker import ClickRanker
 from .models.convex import Convex
 from .models.estimator import Estimator
 from .models.files import load_model
+from .models.vote_ranker import VoteRanker
 from .rivals.bpr import BPR
 from .rivals.cofirank import CofiRank
 from .rivals.differences import Differences
@@ -29,8 +30,8 @@ from .rivals.sgd import SGD
 ESTIMATORS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        AltSVM, Convex, ClickRanker, PaperAltSVM, Global, ItemMean, BPR, SGD, Differences, CofiRank, LCR, RobiRank,
-        Popularity, RP3beta, EASE,
+        AltSVM, Convex, VoteRanker, ClickRanker, PaperAltSVM, Global, ItemMean, BPR, SGD, Differences, CofiRank, LCR,
+        RobiRank, Popularity, RP3beta, EASE,
     )
 }  # fmt: skip
 

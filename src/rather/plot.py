@@ -12,6 +12,7 @@ from .asking import known_of
 from .data.comparisons import Comparisons
 from .errors import InputError, number
 from .judging.metrics import pairwise_accuracy
+from .models.belief import Belief
 from .models.estimator import Estimator
 from .models.person import Person
 from .models.places import refuse_places
@@ -258,6 +259,8 @@ def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None)
     """
     model = person.model if isinstance(person, Person) else model
     now, typical, _ = known_of(model, None)
+    if not isinstance(typical, Belief):
+        raise InputError(f"{type(now).__name__} has several draws of the directions of taste, and no map; use AltSVM")
     crowd = now._crowd()
     chosen = np.argsort(-crowd.count, kind="stable")[:LABELS] if items is None else now._candidates(items)
     often = np.sqrt(crowd.count / crowd.count.sum(), dtype=np.float64)[:, None]  # an item counts as often as it was met
@@ -276,6 +279,7 @@ def taste_map(model: Any, person: Any = None, items: Any = None, ax: Any = None)
     ax.plot(*place.T, "s", color=CROWD, markersize=4, label="items")
     if person is not None:
         _, belief, _ = known_of(now, person)
+        assert isinstance(belief, Belief)
         rows = np.zeros((2, len(belief.known.mean)))
         rows[:, : belief.Z.shape[1]] = turn.T @ belief.Z
         centre = turn.T @ (belief.offset - typical.offset) + rows @ belief.known.mean

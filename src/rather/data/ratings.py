@@ -122,6 +122,11 @@ class Rated(Levels):
         """Return how many ratings there are; :meth:`answers` leaves some out, and may have to build the store."""
         return plural(len(self.ratings.user), self.unit)
 
+    def is_strict(self) -> bool:
+        order = np.lexsort((self.levels.rating, self.levels.user))
+        user, rating = self.levels.user[order], self.levels.rating[order]
+        return not ((user[1:] == user[:-1]) & (rating[1:] == rating[:-1])).any()
+
     def met(self) -> tuple[Any, Any]:
         return row_starts(self.ratings.user, self.n_users), self.ratings.item
 

@@ -140,6 +140,10 @@ class Source(ABC):
         """(starts, items): what each user is known to have met."""
         return self.store.start, self.store.item
 
+    def is_strict(self) -> bool:
+        """Whether these are rankings: every user put the items in order, no two on one level."""
+        return False
+
     def largest_gap(self) -> float | None:
         """The largest difference of two ratings of one user; None where ratings are not known."""
         return None

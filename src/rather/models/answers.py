@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,17 @@ def column_of(role: str, names: Mapping[str, str], present: list[str]) -> str:
 
 def is_answer(given: Sequence[Any]) -> bool:
     return len(given) == 2 or (len(given) == 3 and isinstance(given[2], str) and given[2] == "tie")
+
+
+def listed(answers: Any) -> list[Any]:
+    """Return one person's answers that are listed as pairs; anything else is refused."""
+    if isinstance(answers, str) or not isinstance(answers, Iterable):
+        raise InputError(f"the answers are {answers!r}; they must be a list of pairs (winner, loser)")
+    pairs = [pair.tolist() if isinstance(pair, np.ndarray) else pair for pair in answers]
+    for n, pair in enumerate(pairs):
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or not is_answer(pair):
+            raise InputError(f"answer {n} is {pair!r}; it must be a pair (winner, loser), or (item, item, 'tie')")
+    return pairs
 
 
 def check_answers(table: Any, what: str, user: str | None) -> None:

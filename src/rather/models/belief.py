@@ -41,7 +41,43 @@ class Items:
         return cls(V @ root(covariance), offset, crowd.noise(newcomer), V, s.bias)
 
 
-class Belief:
+class Posterior:
+    """The worth of every item to one person, in log-odds: what intervals and questions are computed from."""
+
+    asked: Asked  # the answers that it is given
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        raise NotImplementedError
+
+    @property
+    def taste(self) -> float:
+        """How far tastes can move items, in squares of log-odds: 0 where all people are alike."""
+        raise NotImplementedError
+
+    def expected(self, items: Any) -> Any:
+        """Return the mean worth of items."""
+        raise NotImplementedError
+
+    def variances(self, items: Any) -> Any:
+        """Return the variance of the worth of items."""
+        raise NotImplementedError
+
+    def covariances(self, left: Any, right: Any) -> Any:
+        """Return the covariances of the worth of items with that of others."""
+        raise NotImplementedError
+
+    def worth(self, items: Any) -> tuple[Any, Any, Any]:
+        """Return the mean and the covariance of the worth of items, and as much of the latter as tastes explain."""
+        raise NotImplementedError
+
+    def draws(self, n: int, items: Any, rng: np.random.Generator) -> Any:
+        """Return n rows of what items may be worth."""
+        raise NotImplementedError
+
+
+class Belief(Posterior):
     """The worth L_ij of every item j to a person i, in log-odds, as ``crowd`` has it: jointly normal.
 
     A row of an item is what its worth is linear in: directions of taste, and the own likings of the items that the
@@ -81,6 +117,29 @@ class Belief:
     def expected(self, items: Any) -> Any:
         return self.offset[items] + self.rows(items) @ self.known.mean
 
+    @property
+    def n_items(self) -> int:
+        return len(self.offset)
+
+    @property
+    def taste(self) -> float:
+        return float(np.square(self.Z).sum())
+
+    def variances(self, items: Any) -> Any:
+        return self.known.variances(self.rows(items)) + self.fresh(items)
+
+    def covariances(self, left: Any, right: Any) -> Any:
+        across = self.known.covariances(self.rows(left), self.rows(right))
+        return across + (left[:, None] == right) * self.fresh(right)
+
+    def worth(self, items: Any) -> tuple[Any, Any, Any]:
+        rows, q = self.rows(items), self.Z.shape[1]
+        C = self.known.covariances(rows, rows)
+        C[np.diag_indices(len(items))] += self.fresh(items)
+        taste = np.eye(q, rows.shape[1])
+        across = self.known.covariances(rows, taste)
+        return self.expected(items), C, across @ np.linalg.solve(self.known.covariances(taste, taste), across.T)
+
     def margins(self, left: Any, right: Any) -> tuple[Any, Any]:
         """The mean and the variance of how much more the left ones are worth."""
         X = self.rows(left) - self.rows(right)
@@ -102,7 +161,6 @@ class Belief:
         return sigmoid(averaged(mean - others * a, others))
 
     def draws(self, n: int, items: Any, rng: np.random.Generator) -> Any:
-        """n rows of what the items may be worth."""
         made = self.offset[items] + self.known.draws(n, rng) @ self.rows(items).T
         fresh = np.flatnonzero(self.fresh(items) > 0)
         made[:, fresh] += np.sqrt(self.noise[items[fresh]]) * rng.standard_normal((n, len(fresh)))

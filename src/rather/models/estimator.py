@@ -422,7 +422,7 @@ class Estimator:
         An error puts the old model back. Ctrl-C keeps the last model that was yielded; without one it is raised.
         """
         before = last = self._fitted  # the old model, and the newest one
-        callback, rounds = getattr(self, "callback", None), getattr(self, "max_iter", 0)
+        callback, rounds = getattr(self, "callback", None), self._planned_rounds()
         shown = bool(rounds and getattr(self, "verbose", False))  # without rounds of its own, its parts show theirs
         quiet = np.errstate(over="ignore", divide="ignore", invalid="ignore")  # results are checked for overflow
         try:
@@ -454,6 +454,10 @@ class Estimator:
         text = f"{what} interrupted after {done} rounds; the model is the best so far"
         warn(text, "interrupted")
         return self
+
+    def _planned_rounds(self) -> int:
+        """Return the largest number of rounds; 0 for a fit without rounds."""
+        return getattr(self, "max_iter", 0)
 
     def _title(self, what: str) -> str:
         """Return the title of the progress bar."""

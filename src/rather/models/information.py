@@ -22,7 +22,7 @@ import scipy
 from ..data.ids import Codes
 from ..logistic import sigmoid
 from ..solving.variational import averaged, curved
-from .belief import Belief
+from .belief import Posterior
 
 AIMS = "everything", "top"
 TOP, CONTENDERS, DRAWS = 10, 60, 400
@@ -41,7 +41,7 @@ class Pick(NamedTuple):
 
 
 def pick(
-    belief: Belief,
+    belief: Posterior,
     items: Codes,
     asked: Iterable[tuple[int, int]],
     rng: np.random.Generator,
@@ -81,14 +81,14 @@ def _largest(worth: Any, n: int) -> Any:
     return few[np.argsort(-worth[few], kind="stable")][:n]
 
 
-def settling(belief: Belief, items: Codes, top: int, sure: float, most: int, seed: int) -> tuple[float, int | None]:
+def settling(belief: Posterior, items: Codes, top: int, sure: float, most: int, seed: int) -> tuple[float, int | None]:
     """The share of the first ``top`` of the items that is expected to belong there, and how many more answers are
     expected to bring that to ``sure``: by simulation, with the answers to one well-chosen question after the other.
 
     No pair is asked twice; None says that the pairs left, or ``most`` of them, do not bring it there.
     """
     best = _contenders(belief, items, max(CONTENDERS, 2 * top))
-    m, C, _ = _worth(belief, best)
+    m, C, _ = belief.worth(best)
     rng = np.random.default_rng(seed)
     first, second = rng.standard_normal((2, DRAWS, len(best)))
     share = _overlap(m, C, C, first, second, top)
@@ -111,23 +111,22 @@ def settling(belief: Belief, items: Codes, top: int, sure: float, most: int, see
     return share, more
 
 
-def sheet(belief: Belief, items: Codes, n: int, each: int) -> list[tuple[int, int, float]]:
+def sheet(belief: Posterior, items: Codes, n: int, each: int) -> list[tuple[int, int, float]]:
     """Pairs of places among the items, with their information, each given that those before it will be answered; fewer
     than n where no more are to be had with each item in at most ``each``."""
-    m, C, _ = _worth(belief, items)
-    own = belief.noise[items]
-    taste, used = C - np.diag(own), np.zeros(len(items), int)
+    m, C, taste = belief.worth(items)
+    own, used = np.maximum(_apart(C) - _apart(taste), 0.0), np.zeros(len(items), int)
     free, rows = np.triu(np.ones((len(items), len(items)), bool), 1), []
     for _ in range(n):
         v = _apart(taste)
         open_ = free & (used < each)[:, None] & (used < each)[None]
         if not open_.any():
             break
-        bits = np.where(open_, information_of(m[:, None] - m, v, own[:, None] + own), -1.0)
+        bits = np.where(open_, information_of(m[:, None] - m, v, own), -1.0)
         j, k = np.unravel_index(int(bits.argmax()), bits.shape)
         rows.append((int(j), int(k), float(bits[j, k])))
         free[j, k], used[[j, k]] = False, used[[j, k]] + 1
-        variance = v[j, k] + own[j] + own[k]
+        variance = v[j, k] + own[j, k]
         taste = narrower(taste, j, k, curved(m[j] - m[k], variance), variance)
     return rows
 
@@ -148,30 +147,18 @@ def _free(items: Codes, asked: Iterable[tuple[int, int]]) -> Any:
     return free
 
 
-def _worth(belief: Belief, items: Codes) -> tuple[Any, Any, Any]:
-    """Return the mean and the covariance of the worth of items, and the part of the covariance that tastes explain."""
-    rows, q = belief.rows(items), belief.Z.shape[1]
-    C = belief.known.covariances(rows, rows)
-    C[np.diag_indices(len(items))] += belief.fresh(items)
-    taste = np.eye(q, rows.shape[1])
-    across = belief.known.covariances(rows, taste)
-    return belief.expected(items), C, across @ np.linalg.solve(belief.known.covariances(taste, taste), across.T)
-
-
-def values(belief: Belief, items: Codes, aim: str) -> tuple[Any, Any, Any, Any]:
-    """Return for every pair of candidates the value of asking, and mean, variance and information."""
-    m, C, taste = _worth(belief, items)
+def values(belief: Posterior, items: Codes, aim: str) -> tuple[Any, Any, Any, Any]:
+    """Of every pair of candidates: what it is worth to ask; means, variances of differences, information."""
+    m, C, taste = belief.worth(items)
     v, by_taste = _apart(C), _apart(taste)
     information = information_of(m[:, None] - m, by_taste, np.maximum(v - by_taste, 0.0))
     if aim == "everything":
         return information, m, v, information
-    best = _contenders(belief, np.arange(len(belief.offset), dtype=np.int32), CONTENDERS)
-    top_m, top_C, _ = _worth(belief, best)
+    best = _contenders(belief, np.arange(belief.n_items, dtype=np.int32), CONTENDERS)
+    top_m, top_C, _ = belief.worth(best)
     draws = np.random.default_rng(0).standard_normal((DRAWS, len(best)))
     weight = _top_chances(top_m, top_C, min(TOP, len(best)), draws)
-    across = belief.known.covariances(belief.rows(best), belief.rows(items))
-    same = best[:, None] == items
-    across = across + same * belief.fresh(items)
+    across = belief.covariances(best, items)
     p = sigmoid(averaged(m[:, None] - m, v))
     return _narrowed(across, v, p * (1 - p), weight), m, v, information
 
@@ -199,13 +186,11 @@ def information_of(m: Any, v: Any, e: Any) -> Any:
     return np.maximum(entropy - stays, 0.0)
 
 
-def _contenders(belief: Belief, items: Codes, most: int) -> Codes:
-    """Return the items that may be among the best."""
+def _contenders(belief: Posterior, items: Codes, most: int) -> Codes:
+    """Items that may be among the best."""
     if len(items) <= most:
         return items
-    rows = belief.rows(items)
-    variance = belief.known.variances(rows) + belief.fresh(items)
-    may_be = belief.offset[items] + rows @ belief.known.mean + scipy.special.ndtri(0.9) * np.sqrt(variance)
+    may_be = belief.expected(items) + scipy.special.ndtri(0.9) * np.sqrt(belief.variances(items))
     return np.sort(items[np.argpartition(-may_be, most)[:most]])
 
 

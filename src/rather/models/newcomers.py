@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import asdict, replace
 from functools import partial
@@ -29,9 +29,9 @@ from .answers import (
     about_items,
     check_answers,
     column_of,
-    is_answer,
     is_rated,
     is_table,
+    listed,
     of_people,
     ratings_of_one,
     refuse_clicks,
@@ -164,12 +164,7 @@ class FoldInModel(Describing, Sure):
             if len(frames.columns(answers, roles)["winner"]):
                 return self._one(votes_of_one(answers, fitted.names, tuple(fitted.context_effects)), known)
             answers = []
-        if isinstance(answers, str) or not isinstance(answers, Iterable):
-            raise InputError(f"the answers are {answers!r}; they must be a list of pairs (winner, loser)")
-        pairs = [pair.tolist() if isinstance(pair, np.ndarray) else pair for pair in answers]
-        for n, pair in enumerate(pairs):
-            if isinstance(pair, str) or not isinstance(pair, Sequence) or not is_answer(pair):
-                raise InputError(f"answer {n} is {pair!r}; it must be a pair (winner, loser), or (item, item, 'tie')")
+        pairs = listed(answers)
         flat = self._item_codes([p[0] for p in pairs] + [p[1] for p in pairs]) if pairs else np.empty(0, np.int32)
         winner, loser = flat[: len(pairs)], flat[len(pairs) :]
         same = np.flatnonzero(winner == loser)

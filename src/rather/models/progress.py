@@ -40,4 +40,5 @@ class Progress:
     def show(self, record: dict[str, float]) -> None:
         if self._bar is not None:
             text = f"objective {record['objective']:.6g}  gap {record['gap']:.1e}"
-            self._bar.update(self._task, completed=int(record["round"]), text=text)
+            total = record.get("rounds")  # of fits that know only then how many there will be
+            self._bar.update(self._task, completed=int(record["round"]), total=total, text=text)

@@ -185,31 +185,7 @@ class Swayed(FactorEstimator):
         return np.asarray(found.told(margin, met, unmet, reluctance))
 
     def _surroundings(self, side: Any, covariates: Any, n: int) -> Any:
-        """One row of numbers for each of n questions, columns as in ``context_effects_``."""
-        names = [*self.context_effects_]
-        z = np.zeros((n, len(names)))
-        given: dict[str, Any] = {}
-        if side is not None:
-            sides = [side] * n if isinstance(side, str) or not isinstance(side, Iterable) else list(side)
-            bad = [s for s in sides if not (s is None or (isinstance(s, str) and s in SIDES))]
-            if bad:
-                raise InputError(f"side is {bad[0]!r}; it must be 'left' or 'right', or a list of them")
-            given[SIDE] = [SIDES[s] for s in sides]
-        if covariates is not None:
-            if not isinstance(covariates, Mapping):
-                raise InputError(f"covariates are {covariates!r}; they must be a dict of numbers by name")
-            given |= covariates
-        for name, values in given.items():
-            if name not in names:
-                known = f"it knows {', '.join(map(repr, names))}" if names else "it knows none"
-                raise InputError(f"the model knows no effect {name!r}: {known}")
-            every = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
-            if len(every) not in (1, n):
-                raise InputError(f"{name!r} has {len(every)} numbers; it must have one for each of the {n} pairs")
-            for x in every:
-                number(repr(name), x, at_least=-LARGEST, at_most=LARGEST)
-            z[:, names.index(name)] = every
-        return z
+        return surroundings([*self.context_effects_], side, covariates, n)
 
     # -- in a fit -------------------------------------------------------------------------------------------------
 
@@ -295,3 +271,30 @@ class Swayed(FactorEstimator):
 
 def _positive(values: Any) -> bool:
     return bool(((values > 0) & (values < LARGEST)).all())
+
+
+def surroundings(names: list[str], side: Any, covariates: Any, n: int) -> Any:
+    """Return a row of numbers for each of n questions, with a column for each of these effects."""
+    z = np.zeros((n, len(names)))
+    given: dict[str, Any] = {}
+    if side is not None:
+        sides = [side] * n if isinstance(side, str) or not isinstance(side, Iterable) else list(side)
+        bad = [s for s in sides if not (s is None or (isinstance(s, str) and s in SIDES))]
+        if bad:
+            raise InputError(f"side is {bad[0]!r}; it must be 'left' or 'right', or a list of them")
+        given[SIDE] = [SIDES[s] for s in sides]
+    if covariates is not None:
+        if not isinstance(covariates, Mapping):
+            raise InputError(f"covariates are {covariates!r}; they must be a dict of numbers by name")
+        given |= covariates
+    for name, values in given.items():
+        if name not in names:
+            known = f"it knows {', '.join(map(repr, names))}" if names else "it knows none"
+            raise InputError(f"the model knows no effect {name!r}: {known}")
+        every = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+        if len(every) not in (1, n):
+            raise InputError(f"{name!r} has {len(every)} numbers; it must have one for each of the {n} pairs")
+        for x in every:
+            number(repr(name), x, at_least=-LARGEST, at_most=LARGEST)
+        z[:, names.index(name)] = every
+    return z

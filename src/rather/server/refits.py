@@ -56,8 +56,8 @@ def version_of(path: Path) -> str:
 def opened(path: Path, listed: Listed) -> Knowledge:
     """A model that can be served; an InputError says why it cannot."""
     model = load(path)
-    if not hasattr(model, "_belief"):
-        raise InputError(f"{type(model).__name__} has no posterior for one user; fit AltSVM")
+    if not hasattr(model, "_crowd"):
+        raise InputError(f"{type(model).__name__} has no posterior that the page can use; fit AltSVM")
     model._crowd()
     made = Knowledge(listed, model, version_of(path))
     if not (made.codes >= 0).any():
