@@ -53,7 +53,7 @@ class Posterior:
 
     @property
     def taste(self) -> float:
-        """How far tastes can move items, in squares of log-odds: 0 where all people are alike."""
+        """Return how far tastes can move items, in squares of log-odds: 0 where all people are alike."""
         raise NotImplementedError
 
     def expected(self, items: Any) -> Any:

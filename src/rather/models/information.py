@@ -148,7 +148,7 @@ def _free(items: Codes, asked: Iterable[tuple[int, int]]) -> Any:
 
 
 def values(belief: Posterior, items: Codes, aim: str) -> tuple[Any, Any, Any, Any]:
-    """Of every pair of candidates: what it is worth to ask; means, variances of differences, information."""
+    """Return for every pair of candidates the value of asking, and mean, variance and information."""
     m, C, taste = belief.worth(items)
     v, by_taste = _apart(C), _apart(taste)
     information = information_of(m[:, None] - m, by_taste, np.maximum(v - by_taste, 0.0))
@@ -187,7 +187,7 @@ def information_of(m: Any, v: Any, e: Any) -> Any:
 
 
 def _contenders(belief: Posterior, items: Codes, most: int) -> Codes:
-    """Items that may be among the best."""
+    """Return the items that may be among the best."""
     if len(items) <= most:
         return items
     may_be = belief.expected(items) + scipy.special.ndtri(0.9) * np.sqrt(belief.variances(items))

@@ -170,7 +170,7 @@ class VoteRanker(Posteriors):
     True
     """
 
-    UNKNOWN_USER = "use fold_in(...) to add a person from a few answers"
+    UNKNOWN_USER = "add person"
     SCORER = TasteScorer
     params: VoteRankerParams
 
