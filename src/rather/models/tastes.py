@@ -53,7 +53,7 @@ class TasteScorer(Scorer):
 
     @cached_property
     def _V(self) -> FloatArray:
-        """What rows of U are multiplied by: mean utilities, then the items' directions in each draw."""
+        """Return the factors of rows of U: mean utilities, then the items' directions in each draw."""
         rows = self.draws.rows
         V = np.zeros((rows.shape[1], self.U.shape[1]), np.float32)
         V[:, 0] = rows[:, :, 0].mean(axis=0)
@@ -216,7 +216,7 @@ class TasteBelief(Posterior):
         return float(np.square(self._L).sum(axis=(1, 2)).mean())
 
     def _rows(self, items: Any) -> Any:
-        """What utilities are linear in, for each draw and item."""
+        """Return the rows that utilities are linear in, for each draw and item."""
         at, L = self.asked.places(items), self._L[:, items]
         there = np.flatnonzero(at >= 0)
         if not self.dense:
