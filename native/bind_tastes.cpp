@@ -9,11 +9,22 @@ namespace rather {
 
 namespace {
 
+// Finite numbers, from `low` on.
+const double* finite(const double* numbers, std::int64_t n, const char* name, double low = -1e100) {
+  for (std::int64_t k = 0; k < n; ++k) between(numbers[k], low, 1e100, name, k);
+  return numbers;
+}
+
 TasteVotes votes_of(const Store& s, const In<double>& count, const In<double>& lead, const In<float>& context,
                     std::int64_t rank) {
   if (s.by_level) wrong("store", "holds items on levels", "hold comparisons one by one");
-  TasteVotes votes{s, sized(count, s.n_comparisons, "count"), sized(lead, s.n_comparisons, "lead"), nullptr,
-                   0, between(rank, 0, 4096, "rank")};
+  const std::int64_t n = s.n_comparisons;
+  TasteVotes votes{s,
+                   finite(sized(count, n, "count"), n, "count", 0.0),
+                   finite(sized(lead, n, "lead"), n, "lead"),
+                   nullptr,
+                   0,
+                   between(rank, 0, 4096, "rank")};
   const std::int64_t numbers = size_of(context, "context");
   votes.d = s.n_comparisons ? numbers / s.n_comparisons : 0;
   votes.context = sized(context, votes.d * s.n_comparisons, "context");
@@ -45,12 +56,18 @@ double taste_sweep_(const Store& s, const In<double>& count, const In<double>& l
                     const In<double>& scale, std::uint64_t seed, std::uint64_t sweep, Threads n_threads) {
   TasteVotes votes = votes_of(s, count, lead, context, rank);
   const std::int64_t n = s.n_comparisons;
-  TasteIndex index{coded(user, n, s.n_users, "user"), starts(item_start, 2 * n, "item_start", s.n_items).data,
+  const std::int32_t* owner = coded(user, n, s.n_users, "user");
+  for (std::int64_t t = 0; t < n; ++t)
+    if (t < s.pair_start[owner[t]] || t >= s.pair_start[owner[t] + 1])
+      wrong(named("user", t), "is " + std::to_string(owner[t]), "be whose comparison it is");
+  TasteIndex index{owner, starts(item_start, 2 * n, "item_start", s.n_items).data,
                    numbered(item_pair, 2 * n, "item_pair")};
   TasteState state{sized(rows, s.n_items * (rank + 1), "rows"), sized(z, s.n_users * rank, "z"),
                    sized(e, s.n_entries(), "e"), sized(effect, votes.d, "effect"),
                    sized(variance, rank + 2, "variance")};
-  return TasteSampler(votes, index, state, sized(scale, 3, "scale"), seed, sweep, n_threads).sweep();
+  finite(state.variance, rank + 2, "variance", 1e-100);
+  return TasteSampler(votes, index, state, finite(sized(scale, 3, "scale"), 3, "scale", 0.0), seed, sweep, n_threads)
+      .sweep();
 }
 
 void taste_means_(const Store& s, const In<double>& count, const In<double>& lead, const In<float>& context,
@@ -88,7 +105,7 @@ void taste_answers_(const Store& s, const In<double>& count, const In<double>& l
 
 void polya_gamma_(const In<double>& b, const In<double>& c, const InOut<double>& out, std::uint64_t seed) {
   const std::int64_t n = size_of(b, "b");
-  const double *count = sized(b, n, "b"), *tilt = sized(c, n, "c");
+  const double *count = finite(sized(b, n, "b"), n, "b", 0.0), *tilt = finite(sized(c, n, "c"), n, "c");
   double* drawn = sized(out, n, "out");
   Variates draws(seed, 0);
   for (std::int64_t k = 0; k < n; ++k) drawn[k] = draw_polya_gamma(count[k], tilt[k], draws);

@@ -92,7 +92,7 @@ inline std::string named(const char* name, std::int64_t index) {
 template <class Number>
 Number between(Number value, std::type_identity_t<Number> low, std::type_identity_t<Number> high, const char* name,
                std::int64_t index = -1) {
-  if (value < low || value > high)
+  if (!(value >= low && value <= high))  // a NaN is refused too
     wrong(named(name, index), "is " + std::to_string(value),
           "be from " + std::to_string(low) + " to " + std::to_string(high));
   return value;

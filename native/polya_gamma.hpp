@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "portable.hpp"
 #include "variates.hpp"
@@ -32,9 +33,9 @@ inline double variance(double b, double c) {
 
 // The n-th term of the series, without (-1)^n.
 inline double term(int n, double x) {
-  const double k = M_PI * (n + 0.5);
+  const double k = std::numbers::pi * (n + 0.5);
   if (x > kCut) return k * std::exp(-0.5 * k * k * x);
-  const double f = 2 / (M_PI * x), near = n + 0.5;
+  const double f = 2 / (std::numbers::pi * x), near = n + 0.5;
   return k * f * std::sqrt(f) * std::exp(-2 * near * near / x);
 }
 
@@ -60,8 +61,9 @@ inline double below_cut(double z, Variates& draws) {
 }
 
 inline double one(double c, Variates& draws) {
-  const double z = 0.5 * std::abs(c), rate = M_PI * M_PI / 8 + 0.5 * z * z, root = std::sqrt(0.5 / kCut);
-  const double above = M_PI / (2 * rate) * std::exp(-rate * kCut);
+  const double z = 0.5 * std::abs(c), rate = std::numbers::pi * std::numbers::pi / 8 + 0.5 * z * z,
+               root = std::sqrt(0.5 / kCut);
+  const double above = std::numbers::pi / (2 * rate) * std::exp(-rate * kCut);
   // Twice e^-z times the distribution function of the inverse normal variable.
   const double below =
       std::exp(-z) * std::erfc(root * (1 - kCut * z)) + std::exp(std::min(z, 300.0)) * std::erfc(root * (1 + kCut * z));
@@ -74,7 +76,7 @@ inline double one(double c, Variates& draws) {
       sum += n % 2 ? -next : next;
       if (n % 2 && level <= sum) return 0.25 * x;
       if (n % 2 == 0 && level > sum) break;
-      if (next < 1e-300) return 0.25 * x;  // the sum no longer changes
+      if (!(next >= 1e-300)) return 0.25 * x;  // the sum no longer changes
     }
   }
 }
@@ -82,10 +84,10 @@ inline double one(double c, Variates& draws) {
 // The sum over k of gamma variables of shape b over 2 pi^2 ((k - 1/2)^2 + (c / 2 pi)^2); one gamma variable with the
 // mean and the variance of all others stands for them.
 inline double series(double b, double c, Variates& draws) {
-  const double square = c * c / (4 * M_PI * M_PI);
+  const double square = c * c / (4 * std::numbers::pi * std::numbers::pi);
   double sum = 0, mean_left = mean(b, c), variance_left = variance(b, c);
   for (int k = 0; k < kTerms; ++k) {
-    const double scale = 1 / (2 * M_PI * M_PI * ((k + 0.5) * (k + 0.5) + square));
+    const double scale = 1 / (2 * std::numbers::pi * std::numbers::pi * ((k + 0.5) * (k + 0.5) + square));
     sum += scale * draws.gamma(b);
     mean_left -= b * scale, variance_left -= b * scale * scale;
   }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
@@ -71,7 +72,7 @@ class TasteUser {
     margins(z, e);
     weight_.resize(n_votes_);
     for (std::int64_t t = 0; t < n_votes_; ++t) {
-      if (!std::isfinite(margin_[t])) throw std::overflow_error("the margins of the sampler are not finite");
+      if (!(std::abs(margin_[t]) < kMostMargin)) throw std::overflow_error("the margins of the sampler are not finite");
       omega[t] = weight_[t] = std::max(draw_polya_gamma(count(t), margin_[t], draws), kLeast);
     }
     if (by_ == By::votes) {
@@ -112,6 +113,10 @@ class TasteUser {
   // The mean and the variance of x_j - x_k after solve; `at` is each item's place among those met, or -1.
   void difference(std::int32_t j, std::int32_t at_j, std::int32_t k, std::int32_t at_k, double& mean,
                   double& variance) const {
+    if (j == k) {  // own parts of one item, not of two
+      mean = variance = 0;
+      return;
+    }
     const double *a = row(j), *b = row(k);
     mean = a[0] - b[0] + (at_j < 0 ? 0 : e_[at_j]) - (at_k < 0 ? 0 : e_[at_k]);
     for (std::int64_t c = 0; c < r_; ++c) mean += z_[c] * (a[c + 1] - b[c + 1]);
@@ -121,7 +126,8 @@ class TasteUser {
  private:
   enum class By { votes, numbers, parts };
   static constexpr int kRounds = 30, kPasses = 3;
-  static constexpr double kLeast = 1e-100;  // of a Polya-Gamma variable, so that minute weights have a root
+  static constexpr double kLeast = 1e-100;      // of a Polya-Gamma variable, so that minute weights have a root
+  static constexpr double kMostMargin = 1e100;  // of which a Polya-Gamma variable can still be drawn
   static constexpr double kTolerance = 1e-3, kKept = 0.5;
 
   std::int64_t local(std::uint32_t at) const { return static_cast<std::int64_t>(at); }
@@ -319,7 +325,8 @@ class TasteUser {
   // E of each vote's slope and curvature at the present margins; curvatures move half way.
   void expect(bool first) {
     for (std::int64_t t = 0; t < n_votes_; ++t) {
-      const double q = 1 / std::sqrt(1 + M_PI / 8 * variance_[t]), p = 0.5 * (1 + std::tanh(0.5 * q * margin_[t]));
+      const double q = 1 / std::sqrt(1 + std::numbers::pi / 8 * variance_[t]),
+                   p = 0.5 * (1 + std::tanh(0.5 * q * margin_[t]));
       const double curve = count(t) * q * p * (1 - p);
       slope_[t] = lead(t) + count(t) * (0.5 - p);
       weight_[t] = first ? curve : (1 - kKept) * curve + kKept * weight_[t];
@@ -452,7 +459,7 @@ class TasteUser {
   double damped(const std::vector<double>& step) const {
     double far = 0;
     for (std::int64_t t = 0; t < n_votes_; ++t)
-      far = std::max(far, std::abs(step[t]) / std::sqrt(1 + M_PI / 8 * variance_[t]));
+      far = std::max(far, std::abs(step[t]) / std::sqrt(1 + std::numbers::pi / 8 * variance_[t]));
     return far > 1e-9 ? std::log1p(far) / far : 1.0;
   }
 

@@ -351,3 +351,16 @@ def test_what_fits_by_itself_but_not_together():
     assert refused(ValueError, "sample_unseen", place=whole(0, 1, 2, 4, kind=np.int64)) == "place"
     all_clicked = core.Clicks(whole(0, 2, kind=np.int64), whole(0, 0), whole(0, 1), 2)
     assert refused(ValueError, "descend_clicks", clicks=all_clicked) == "clicks"
+
+
+def test_the_sampler_takes_finite_numbers_and_everyones_own_votes():
+    """Others would be looked up where they are not, or drawn for without end."""
+    assert refused(ValueError, "taste_sweep", user=whole(0, 0, 3)) == "user"
+    for f, name in [("taste_sweep", name) for name in ("count", "lead", "variance", "scale")] + [
+        ("polya_gamma", "b"), ("polya_gamma", "c"),
+    ]:  # fmt: skip
+        for number in (np.nan, np.inf, 1e300):
+            bad = calls()[f][name].copy()
+            bad[-1] = number
+            assert refused(ValueError, f, **{name: bad}) == name
+    assert refused(ValueError, "polya_gamma", b=np.array([1.0, 1.0, -0.5])) == "b"

@@ -4,6 +4,7 @@ import argparse
 import ast
 import os
 import pkgutil
+import re
 import socket
 import subprocess
 import sys
@@ -231,3 +232,9 @@ def test_a_reader_who_has_gone(monkeypatch):
     monkeypatch.setattr(command_line, "WINDOWS", True)
     assert command_line._reader_has_gone(gone)
     assert not command_line._reader_has_gone(OSError(22, "Invalid argument", "a:b"))
+
+
+def test_the_core_uses_no_constants_that_windows_lacks():
+    """Windows defines M_PI and the like on request alone; the standard library has std::numbers."""
+    native = Path(__file__).parents[1] / "native"
+    assert not [path.name for path in native.iterdir() if re.search(r"\bM_[A-Z0-9_]+\b", path.read_text())]

@@ -216,3 +216,19 @@ def test_what_it_does_not_learn_from_is_refused_with_what_does():
         model.update(Comparisons.from_frame(votes))
     with pytest.raises(InputError, match="several draws of the directions of taste"):
         rather.plot.taste_map(model)
+
+
+def test_more_draws_than_means():
+    """Many draws of a short chain leave a model after every round."""
+    votes = rather.simulate(n_users=8, n_items=4, rank=1, per_user=6, seed=0).comparisons
+    model = rather.VoteRanker(rank=1, max_iter=700, n_draws=300).fit(votes)
+    assert np.isfinite(model.score("user 1", "item 1"))
+
+
+def test_an_item_against_itself():
+    """The difference is 0 for certain."""
+    votes = rather.simulate(n_users=8, n_items=4, rank=1, per_user=3, seed=0).comparisons
+    for model in (rather.VoteRanker(rank=1, max_iter=60).fit(votes), rather.AltSVM(rank=1, reg=1.0).fit(votes)):
+        for item in votes.items:
+            row = model.probability_interval("user 1", item, item)[0]
+            assert (row.probability, row.low, row.high) == (0.5, 0.5, 0.5)

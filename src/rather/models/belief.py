@@ -144,7 +144,7 @@ class Belief(Posterior):
         """The mean and the variance of how much more the left ones are worth."""
         X = self.rows(left) - self.rows(right)
         mean = self.offset[left] - self.offset[right] + X @ self.known.mean
-        return mean, self.known.variances(X) + self.fresh(left) + self.fresh(right)
+        return mean, self.known.variances(X) + (self.fresh(left) + self.fresh(right)) * (left != right)
 
     def probability(self, left: Any, right: Any) -> Any:
         """Return the probability of preferring each left item, averaged over the posterior."""

@@ -179,7 +179,7 @@ class Posteriors(Estimator):
         """Predict which of two items a user prefers, with an interval.
 
         The probability is the posterior mean over the user's taste. It takes into account which items the user compared
-        and what the user said about them, where :meth:`probability` takes into account only how many.
+        and what the user said about them, where AltSVM's :meth:`probability` takes into account only how many.
 
         Parameters
         ----------

@@ -61,8 +61,8 @@ TASTE_RANK = Parameter(
 )
 SWEEPS = Parameter(
     Domain(int, at_least=1, none=True),
-    "Number of sweeps of the sampler. A quarter of them precede the first draw. None: from 100 for millions of votes "
-    "to 3000 for hundreds.",
+    "Number of sweeps of the sampler. A quarter of them precede the first draw. None: from 3000 for up to 2,000 "
+    "votes to 100 for 60,000 and more.",
     "run",
 )
 DRAWS = Parameter(
@@ -101,8 +101,8 @@ class VoteRanker(Posteriors):
         Largest number of taste dimensions. It never exceeds the number of items less 1. Dimensions that the votes do
         not support shrink towards 0, so a larger number costs time only.
     max_iter : int or None, default None
-        Number of sweeps of the sampler. A quarter of them precede the first draw. None: from 100 for millions of votes
-        to 3000 for hundreds.
+        Number of sweeps of the sampler. A quarter of them precede the first draw. None: from 3000 for up to 2,000 votes
+        to 100 for 60,000 and more.
     n_draws : int or None, default None
         Number of draws of the items to keep. Answers are averages over the draws. More draws give more exact answers
         and take more time and memory. None: from 16 for many votes to 64 for few.
@@ -568,6 +568,8 @@ class _Rounds:
             if sampler.sweeps > self.burn and (sampler.sweeps - self.burn) % self.every == 0:
                 self.means.append(sampler.rows[:, 0].astype(np.float32))
         self.draws.append(sampler.items())
+        if not self.means:  # more draws than means
+            self.means.append(sampler.rows[:, 0].astype(np.float32))
         self.found.add(self.draws[-1], self.n_threads)
         gap = 1 - sampler.sweeps / self.sweeps
         return {"rounds": self.n_draws, "sweeps": sampler.sweeps, "objective": -likelihood, "gap": gap}
