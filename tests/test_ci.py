@@ -80,6 +80,7 @@ def test_parts_without_counts(project):
     assert finish_makefile(project, "test test-all: nowhere\n") == (1, "0 passed, 1 failed, 0 skipped")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", ["-p no:xdist", "-n 2"])
 def test_pytest_counts_itself(project, options):
     """The counts are those of pytest's closing line, with errors among the failures, in however many processes."""

@@ -10,6 +10,7 @@ isolated = pytest.importorskip("fuzz.isolated", reason="fuzz/ is part of a check
 TINY = {"files": 2_000, "frames": 300, "fits": 60, "interrupts": 6, "threads": 1}  # make test-all has a kill
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TINY)
 def test_a_short_campaign(name):
     """No case of a small number fails; a failure names the seed and the case to run again."""

@@ -37,7 +37,8 @@ def cited():
 
 CITED = list(cited())
 LONG = (  # some seconds even with --smoke
-    "asking", "convex", "described", "figure2", "pictures", "sameness", "sure", "swayed", "table2", "turns",
+    "asking", "calibrate_needed", "check_needed", "convex", "described", "figure1", "figure2", "pictures", "sameness",
+    "sure", "swayed", "table2", "theory_crowd", "theory_kl", "theory_packing", "theory_rate", "turns", "votes",
 )  # fmt: skip
 COMMANDS = sorted(
     {(path, ()) for path in SCRIPTS}

@@ -95,6 +95,7 @@ def test_places_of_draws():
     assert groups(draws, 0.9).tolist() == [1, 2, 2, 3]
 
 
+@pytest.mark.thorough
 def test_intervals_hold_the_truth_as_often_as_they_say():
     """Of places and of the probabilities of pairs, over some worlds."""
     held = {(of, level): [] for of in ("places", "pairs") for level in (0.5, 0.9)}
@@ -483,6 +484,7 @@ def test_newcomers_are_less_well_known_than_those_the_items_were_fitted_to():
     assert all(0.8 < np.mean(inside) < 0.98 for inside in held.values())
 
 
+@pytest.mark.thorough
 def test_newcomers_to_ratings_differ_about_as_much_as_members():
     """Their scales do not grow with what few levels say: an item of the highest level is above all on other levels."""
     world = rather.simulate(60, 30, rank=2, per_user=15, levels=3, seed=0)
