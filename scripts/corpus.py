@@ -1,7 +1,7 @@
 """Add files of the present version to tests/corpus: python scripts/corpus.py NAME makes the folder tests/corpus/NAME.
 
 The folder has a model of every estimator and of every kind of data, a database of votes as SQL, and said.json with the
-answers that they gave. tests/test_corpus.py asks later versions for the same answers. All data are made up here.
+answers that they gave. tests/test_corpus.py compares the answers of later versions. All data are made up here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Read CSV text as columns: by pyarrow if it is installed and the text is long, else by the standard library.
 
-Both readers return the same columns for the same text, or the same error. If pyarrow meets anything unusual, the
+Both readers return equal columns, or equal errors, for a text. If pyarrow meets anything unusual, the
 standard library reads the text again, and its result counts.
 """
 
