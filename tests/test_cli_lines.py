@@ -68,7 +68,7 @@ def test_parquet_has_rows(tmp_path):
 
 
 def test_the_file_is_the_one_with_the_row(tmp_path):
-    """Of several files the one at fault is named: features, older data, exclusions, answers, items, titles."""
+    """An error names which of several files is at fault: features, older data, exclusions, answers, items, titles."""
     votes, model = tmp_path / "votes.csv", tmp_path / "m"
     write_table(votes, rather.simulate(20, 6, rank=1, per_user=10).comparisons.to_frame("dict"))
     clicks = tmp_path / "clicks.csv"

@@ -125,7 +125,7 @@ def test_the_sampler_agrees_with_numerical_integration():
 
 
 def places_of_the_truth(n_worlds, sweeps, seed):
-    """Of worlds drawn from the prior, the shares of later draws that are below the truth: uniform if all is right."""
+    """In worlds drawn from the prior, the shares of draws below the truth are uniform."""
     n_users, n_items, rank, per_user, scales = 8, 4, 1, 6, np.array([1.0, 1.0, 1.0])
     found = []
     for world in range(n_worlds):

@@ -62,7 +62,7 @@ def fit(options: argparse.Namespace) -> Answer:
         warnings.filterwarnings("ignore", message="fit interrupted")  # said below, in one line
         model.fit(comparisons, **features)
     history = getattr(model, "history_", [])  # of those that have rounds
-    sure = hasattr(model, "_crowd")  # can learn how sure to be of people, which intervals and ask take
+    sure = hasattr(model, "_crowd")  # has a prior of tastes, which intervals and questions need
     if model.slope_ is None or sure:
         saved(model, places[-1], options.slim, seconds)  # before what takes a few more fits
         try:
